@@ -1,0 +1,1 @@
+"""The wire contract between host and board: framing, messages, link, description."""

@@ -1,0 +1,1 @@
+"""A simulated automatic mahjong table: mechanics, board, players, remote, faults. `python -m sim`."""

@@ -1,0 +1,1 @@
+"""Controller and simulated table in one process on a virtual clock."""

@@ -1,0 +1,1 @@
+"""The moving parts and the tiles in them."""

@@ -1,0 +1,1 @@
+"""The infrared remote: pulses, NEC frames, keys, intents."""

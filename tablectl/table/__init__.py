@@ -1,0 +1,1 @@
+"""Decisions: what moves when, and what the table tells its players. Pure."""

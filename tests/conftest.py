@@ -1,0 +1,20 @@
+"""What every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of shared test data beside the checkout; its absence fails in CI and is said elsewhere."""
+    folder = Path(os.environ.get("TABLECTL_SHARED", ROOT.parent / "shared")) / "data"
+    if not folder.is_dir():
+        message = f"the shared test data are not here: no folder {folder}; set TABLECTL_SHARED"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
