@@ -6,7 +6,7 @@ from tablectl.texts import TEXTS
 
 
 class TablectlError(Exception):
-    """Something a person asked for cannot be done; the text says what, where, what it means and what to do."""
+    """Something asked for cannot be done; the text says what, where, what it means and what to do."""
 
     def __init__(self, key: str, /, **values: Any) -> None:
         super().__init__(key, values)

@@ -1,0 +1,96 @@
+"""One whole table in one process: host, simulated table and virtual remote on a virtual clock."""
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware_protocol import host_link as hl
+from sim import keys
+from sim.remote import IrWords, Remote
+from sim.table import PanelShows, PressRemote, SimTable, TableOptions, WireIn, WireOut
+from sim.world import Wire, World
+from tablectl.board.session import BoardSession
+from tablectl.remote import keymap
+from tablectl.remote.receiver import Receiver, Words
+from tablectl.service.host import Host, Trace
+from tablectl.table import events as ev
+from tablectl.table.controller import Controller
+from tablectl.table.memory import Memory
+
+DISK_US = 2_000  # from an entry to its place on the disk
+
+
+@dataclass(frozen=True, slots=True)
+class RigOptions:
+    """What a rig is made of; the same options give the same run, byte for byte."""
+
+    rule: str = "riichi"
+    entropy_seed: int = 0
+    table: TableOptions = field(default_factory=TableOptions)
+
+
+class Rig:
+    """A host and a table that meet on an in-memory wire."""
+
+    def __init__(self, options: RigOptions, trace: Trace | None = None) -> None:
+        self.options = options
+        self.table = SimTable(options.table)
+        self.controller = make_controller(options)
+        self.session = BoardSession(nonce_seed=options.entropy_seed)
+        self.host = Host(self.controller, self.session, Receiver([0x00], keymap.load("default")), trace)
+        self.world = World()
+        self.journal: list[ev.Journal] = []
+        self.announced: list[tuple[int, Any]] = []
+        self.shown: list[tuple[int, PanelShows]] = []
+        self._entropy = random.Random(f"{options.entropy_seed}/entropy")
+        self.world.add("host", self.host, self._from_host)
+        self.world.add("table", self.table, self._from_table)
+        self.world.add("remote", Remote(options.table.seed), self._from_remote)
+        self.to_table = Wire(lambda t, data: self.world.post(t, "table", WireIn(data)))
+        self.to_host = Wire(lambda t, data: self.world.post(t, "host", hl.Received(data)))
+        self.world.post(0, "host", hl.Opened())
+
+    def press(self, key: str, held_us: int = 0) -> None:
+        """Press a key of the remote now."""
+        self.world.post(self.world.now_us, "remote", keys.press(key, held_us))
+
+    def play(self, limit_us: int = 600_000_000) -> bool:
+        """Go on until the players have played all their hands and the table is at rest or in a fault."""
+        return self.world.run(self.world.now_us + limit_us, self._ended)
+
+    def faults(self) -> tuple[str, ...]:
+        """Return the codes of all faults so far."""
+        return tuple(e.code for _, e in self.announced if isinstance(e, ev.FaultRaised))
+
+    def _ended(self) -> bool:
+        state = self.controller.state
+        return state == "fault" or (self.table.players.done and state == "rest")
+
+    def _from_host(self, effect: Any, now_us: int) -> None:
+        match effect:
+            case hl.Transmit(data):
+                self.to_table.send(data, now_us)
+            case ev.Journal(id_):
+                self.journal.append(effect)
+                self.world.post(now_us + DISK_US, "host", ev.Journaled(id_))
+            case ev.EntropyWanted(id_, count):
+                self.world.post(now_us, "host", ev.Entropy(id_, self._entropy.randbytes(count)))
+            case _:
+                self.announced.append((now_us, effect))
+
+    def _from_table(self, effect: Any, now_us: int) -> None:
+        match effect:
+            case WireOut(data):
+                self.to_host.send(data, now_us)
+            case PressRemote(key, held_us):
+                self.world.post(now_us, "remote", keys.press(key, held_us))
+            case PanelShows():
+                self.shown.append((now_us, effect))
+
+    def _from_remote(self, effect: IrWords, now_us: int) -> None:
+        self.world.post(now_us, "host", Words(effect.data))
+
+
+def make_controller(options: RigOptions) -> Controller:
+    """Return the controller of a fresh rig; a replay begins with the same."""
+    return Controller(Memory(rule=options.rule), sets=options.table.sets)

@@ -1,0 +1,147 @@
+"""Four people at the table: they read the display, press the remote, push tiles in, pull walls off and play.
+
+They know of the machine only what people see: the display, the console, the walls.
+"""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sim.agenda import Agenda, Entry
+from sim.mechanics.machine import Machine
+from sim.tiles import Place, Tile
+
+HOLD_US = 1_900_000
+_BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
+_SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
+
+
+@dataclass(frozen=True, slots=True)
+class WallsSeen:
+    """The walls as they stood when the players took them: tile numbers per side, in the order pushed."""
+
+    back: str
+    walls: tuple[tuple[int, ...], ...]
+
+    @property
+    def stacks(self) -> tuple[int, ...]:
+        """Return the number of stacks per side, half a stack counting as one."""
+        return tuple(-(-len(w) // 2) for w in self.walls)
+
+
+class Players:
+    """They play `hands` hands, `play_us` each, with the sets in `boxes`."""
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        machine: Machine,
+        boxes: list[Place],
+        hands: int,
+        play_us: int,
+        seed: int,
+        press: Callable[[str, int], None],
+    ) -> None:
+        self.table = Place("table")
+        self.seen: list[WallsSeen] = []
+        self.hands_played = 0
+        self._agenda = agenda
+        self._machine = machine
+        self._boxes = boxes
+        self._hands = hands
+        self._play_us = play_us
+        self._rng = random.Random(f"{seed}/players")
+        self._press = press
+        self._display = ""
+        self._playing = False
+        self._pulled = False
+        self._plan: Entry | None = None
+
+    @property
+    def done(self) -> bool:
+        """Tell whether every hand has been played."""
+        return self.hands_played >= self._hands
+
+    def read(self, display: str) -> None:
+        """See what the display shows now."""
+        if display != self._display:
+            self._display = display
+            self._consider()
+
+    def console(self, is_up: bool) -> None:
+        """See the console go up."""
+        if is_up and not self.done:
+            self._agenda.after(self._moment(1.5, 2.5), self._push_in)
+
+    def wall(self, side: str) -> None:
+        """See one wall come up."""
+        lifted = [s for s in self._machine.sides if s.wall.tiles]
+        if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
+            self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
+
+    def _moment(self, least_s: float, most_s: float) -> int:
+        return round(1_000_000 * self._rng.uniform(least_s, most_s))
+
+    def _consider(self) -> None:
+        if self._plan:
+            self._plan.cancel()
+            self._plan = None
+        word = self._display
+        if _BREAK.fullmatch(word) and self._pulled and not self._playing:
+            self._playing = True
+            self._agenda.after(self._play_us, self._end_hand)
+            return
+        key, held_us = self._wish(word)
+        if key:
+            self._plan = self._agenda.after(self._moment(0.6, 1.4), lambda: self._act(key, held_us))
+
+    def _wish(self, word: str) -> tuple[str, int]:
+        """Return the key that the display asks for, and how long it wants to be held."""
+        if self.done:
+            return "", 0
+        if word == "HoLd":
+            return "START", HOLD_US
+        if word in ("PrES", "rdY ", "cont", "LoAd") and not self._playing and not self._pulled:
+            return "START", 0
+        if word == "dicE":
+            return "DICE", 0
+        if word.startswith("d  "):
+            return _SEATS[word[3]], 0
+        return "", 0
+
+    def _act(self, key: str, held_us: int) -> None:
+        self._plan = None
+        self._press(key, held_us)
+
+    def _push_in(self) -> None:
+        if not self._machine.console.on["console.up"]:
+            return
+        source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
+        if source is not None:
+            for tile in _shuffled(source.tiles, self._rng):
+                tile.move(self._machine.drum.place)
+        self._agenda.after(self._moment(0.5, 1.0), lambda: self._press("START", 0))
+
+    def _pull_walls(self) -> None:
+        sides = self._machine.sides
+        walls = tuple(tuple(t.number for t in s.wall.tiles) for s in sides)
+        backs = {t.back for s in sides for t in s.wall.tiles}
+        self.seen.append(WallsSeen("+".join(sorted(backs)), walls))
+        for side in sides:
+            for tile in list(side.wall.tiles):
+                tile.move(self.table)
+        self._pulled = True
+        self._consider()
+
+    def _end_hand(self) -> None:
+        self.hands_played += 1
+        self._playing = self._pulled = False
+        self._consider()
+
+
+def _shuffled(tiles: list[Tile], rng: random.Random) -> list[Tile]:
+    """Return the tiles in the chance order in which hands push them in; no face is looked at."""
+    order = list(tiles)
+    rng.shuffle(order)
+    return order

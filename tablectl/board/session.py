@@ -1,0 +1,127 @@
+"""The host end of the wire, typed: orders into messages, messages into events."""
+
+from typing import Any
+
+from firmware_protocol import host_link as hl
+from firmware_protocol import messages as m
+from firmware_protocol.core import Tick
+from firmware_protocol.description import Description
+from tablectl.table import events as ev
+
+LEASE_MS = 2_000
+_ENDS = {ev.Verb.STROKE_HOME: m.End.HOME, ev.Verb.STROKE_FAR: m.End.FAR, ev.Verb.STROKE_TURN: m.End.TURN}
+
+SessionEvent = hl.Opened | hl.Closed | hl.Received | ev.Command | ev.Panel | ev.StopAll | ev.ClearStop | Tick
+SessionEffect = (
+    hl.Transmit | ev.Hello | ev.Status | ev.Accepted | ev.Done | ev.Failed | ev.Stopped | ev.PanelKey
+    | ev.LinkLost
+)  # fmt: skip
+
+
+class BoardSession:
+    """One board on one port. `nonce_seed` is 32 random bits of the caller's."""
+
+    def __init__(self, nonce_seed: int) -> None:
+        self.link = hl.HostLink(nonce_seed)
+        self._description: Description | None = None
+
+    def handle(self, event: SessionEvent, now_us: int) -> tuple[SessionEffect, ...]:
+        """Take one event in."""
+        given: hl.HostEvent
+        match event:
+            case ev.Command() | ev.Panel():
+                message = self._message(event)
+                if message is None:
+                    return ()
+                given = hl.Send(message)
+            case ev.StopAll():
+                given = hl.StopEverything()
+            case ev.ClearStop(reason):
+                given = hl.ClearStop(reason)
+            case _:
+                given = event
+        out = (self._effect(e) for e in self.link.handle(given, now_us))
+        return tuple(e for e in out if e is not None)
+
+    def next_deadline(self) -> int | None:
+        """Return when the link wants a tick."""
+        return self.link.next_deadline()
+
+    def _message(self, order: ev.Command | ev.Panel) -> m.Message | None:
+        known = self._description
+        if known is None:
+            return None
+        if isinstance(order, ev.Panel):
+            lamps = sum(1 << known.lamps.index(n) for n in order.lamps if n in known.lamps)
+            return m.Panel(order.op, lamps, order.buzzer_ms, order.display.encode("ascii"))
+        part = known.part(order.part)
+        match order.verb:
+            case ev.Verb.RUN:
+                return m.Run(order.op, part, 1, LEASE_MS)
+            case ev.Verb.RUN_BACK:
+                return m.Run(order.op, part, -1, LEASE_MS)
+            case ev.Verb.FILL:
+                return m.Fill(order.op, known.parts[part].side - 1, order.tiles, LEASE_MS)
+            case ev.Verb.STOP:
+                return m.Stop(order.op, part)
+            case ev.Verb.RENEW:
+                return m.Renew(order.op, LEASE_MS)
+            case stroke:
+                return m.Stroke(order.op, part, _ENDS[stroke])
+
+    def _effect(self, effect: hl.HostEffect) -> SessionEffect | None:
+        match effect:
+            case hl.Transmit():
+                return effect
+            case hl.Up(hello, description):
+                self._description = description
+                return self._hello(hello, description)
+            case hl.Down(reason, detail):
+                return ev.LinkLost(reason, detail)
+            case hl.Incoming(message, _):
+                return self._incoming(message)
+
+    def _incoming(self, message: m.Message) -> SessionEffect | None:
+        match message:
+            case m.Status():
+                return ev.Status(self._state(message))
+            case m.Accepted(op):
+                return ev.Accepted(op)
+            case m.Done(op):
+                return ev.Done(op, self._state(message))
+            case m.Failed(op, reason):
+                name = m.FailReason(reason).name if reason in list(m.FailReason) else str(reason)
+                return ev.Failed(op, name, self._state(message))
+            case m.Stopped(reason):
+                return ev.Stopped(reason, self._state(message))
+            case m.KeyEvent(key, phase) if self._description and key < len(self._description.keys):
+                return ev.PanelKey(self._description.keys[key], phase == m.Phase.DOWN)
+            case _:
+                return None
+
+    def _hello(self, hello: m.HelloAck, description: Description) -> ev.Hello:
+        causes = {int(c): c.name for c in m.ResetCause}
+        return ev.Hello(
+            uid=hello.uid.rstrip(b"\0").decode("ascii", "replace"),
+            boot_id=hello.boot_id,
+            reset_cause=causes.get(hello.reset_cause, str(hello.reset_cause)),
+            firmware=hello.firmware,
+            stop=hello.stop,
+            keys=_named(hello.keys, description.keys),
+            description=description,
+            state=self._state(hello),
+        )
+
+    def _state(self, message: Any) -> ev.BoardState:
+        sensors = self._description.sensors if self._description else ()
+        counts: bytes = message.counts
+        return ev.BoardState(
+            message.clock_ms,
+            _named(message.sensors, sensors),
+            tuple(counts[0::2]),
+            tuple(counts[1::2]),
+        )
+
+
+def _named(bits: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for i, name in enumerate(names) if bits >> i & 1)

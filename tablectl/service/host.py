@@ -1,0 +1,118 @@
+"""The whole host as one core: remote, board session and controller, joined.
+
+The daemon and the lab drive this same object; they differ in their clocks, wires and disks alone.
+"""
+
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from firmware_protocol import host_link as hl
+from firmware_protocol.core import Core, Tick, earliest
+from tablectl.board.session import BoardSession
+from tablectl.remote.receiver import Foreign, LircdBytes, Lost, Receiver, UnknownKey, Words
+from tablectl.table import events as ev
+from tablectl.table.controller import Controller
+from tablectl.table.intents import Key
+
+Trace = Callable[[str, int, Any, tuple[Any, ...]], None]
+
+_TO_SESSION = (hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.ClearStop, ev.Panel)
+_TO_RECEIVER = (Words, LircdBytes, Lost)
+_TO_CONTROLLER = (
+    ev.Hello, ev.Status, ev.Accepted, ev.Done, ev.Failed, ev.Stopped, ev.PanelKey, ev.LinkLost, ev.Journaled,
+    ev.JournalFailed, ev.Entropy, Key,
+)  # fmt: skip
+# These never wait for the disk: they stop, or keep alive what is already written down.
+_UNWRITTEN = frozenset({ev.Verb.STOP, ev.Verb.RENEW})
+
+
+class Host:
+    """Events of port, remote, disk and clients in; what shells must do comes out."""
+
+    def __init__(
+        self, controller: Controller, session: BoardSession, receiver: Receiver, trace: Trace | None = None
+    ) -> None:
+        self.controller = controller
+        self.session = session
+        self.receiver = receiver
+        self._trace = trace
+        self._written = 0  # the last journal entry that is on the disk
+        self._waiting: deque[ev.Command] = deque()
+
+    def handle(self, event: Any, now_us: int) -> tuple[Any, ...]:
+        """Take one event in and route it; effects for shells come out in order."""
+        out: list[Any] = []
+        if isinstance(event, Tick):
+            for name, core in self._cores():
+                deadline = core.next_deadline()
+                if deadline is not None and deadline <= now_us:
+                    self._route(name, core, event, now_us, out)
+            return tuple(out)
+        if isinstance(event, ev.Journaled):
+            self._written = max(self._written, event.id)
+            self._release(now_us, out)
+        name, core = self._target(event)
+        self._route(name, core, event, now_us, out)
+        return tuple(out)
+
+    def next_deadline(self) -> int | None:
+        """Return the first deadline of the three cores."""
+        return earliest(*(core.next_deadline() for _, core in self._cores()))
+
+    def _cores(self) -> tuple[tuple[str, Core], ...]:
+        return ("session", self.session), ("remote", self.receiver), ("table", self.controller)
+
+    def _target(self, event: Any) -> tuple[str, Core]:
+        if isinstance(event, _TO_SESSION):
+            return "session", self.session
+        if isinstance(event, _TO_RECEIVER):
+            return "remote", self.receiver
+        return "table", self.controller
+
+    def _route(self, name: str, core: Core, event: Any, now_us: int, out: list[Any]) -> None:
+        queue = deque([(name, core, event)])
+        while queue:
+            name, core, event = queue.popleft()
+            for effect in self._call(name, core, event, now_us):
+                if isinstance(effect, ev.Command):
+                    self._order(effect, now_us, out)
+                elif isinstance(effect, Foreign | UnknownKey):
+                    paired = isinstance(effect, UnknownKey)
+                    heard = ev.Heard(effect.user_code, effect.data_code, paired)
+                    queue.append(("table", self.controller, heard))
+                elif isinstance(effect, ev.Crashed):
+                    out.append(effect)
+                    if name != "table":
+                        queue.append(("table", self.controller, effect))
+                elif isinstance(effect, ev.StopAll):
+                    self._waiting.clear()
+                    out.extend(self._call("session", self.session, effect, now_us))
+                elif isinstance(effect, _TO_SESSION):
+                    queue.append(("session", self.session, effect))
+                elif isinstance(effect, _TO_CONTROLLER):
+                    queue.append(("table", self.controller, effect))
+                else:
+                    out.append(effect)
+
+    def _call(self, name: str, core: Core, event: Any, now_us: int) -> tuple[Any, ...]:
+        try:
+            effects = core.handle(event, now_us)
+        except Exception:  # a defect of ours must not leave a motor running
+            effects = (ev.StopAll(), ev.Crashed(name, traceback.format_exc()))
+        if self._trace:
+            self._trace(name, now_us, event, effects)
+        return effects
+
+    def _order(self, command: ev.Command, now_us: int, out: list[Any]) -> None:
+        """Send a command, or keep it until its journal entry is on the disk; the order is kept."""
+        unwritten = command.after is not None and command.after > self._written
+        if command.verb not in _UNWRITTEN and (unwritten or self._waiting):
+            self._waiting.append(command)
+        else:
+            out.extend(self._call("session", self.session, command, now_us))
+
+    def _release(self, now_us: int, out: list[Any]) -> None:
+        while self._waiting and (self._waiting[0].after or 0) <= self._written:
+            out.extend(self._call("session", self.session, self._waiting.popleft(), now_us))

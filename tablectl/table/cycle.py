@@ -1,0 +1,216 @@
+"""The cycle of the table: one flat state machine, built from one table of state × trigger.
+
+Every cell is go, ignore or refuse with a reason; only the go cells reach the `transitions` library.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from transitions import Machine
+
+
+class State(StrEnum):
+    """Where the cycle is."""
+
+    UNHOMED = "unhomed"
+    HOMING = "homing"
+    LOADED = "loaded"
+    REST = "rest"
+    OPENING = "opening"
+    OPEN = "open"
+    CLOSING = "closing"
+    RAISING = "raising"
+    WASHING = "washing"
+    PROBING = "probing"
+    HALTING = "halting"
+    ADD_OPENING = "add_opening"
+    ADD_OPEN = "add_open"
+    ADD_CLOSING = "add_closing"
+    STOPPED = "stopped"
+    FAULT = "fault"
+
+
+class Trigger(StrEnum):
+    """What can move the cycle; the first five come from keys, the rest from inside."""
+
+    START = "start"
+    START_LONG = "start_long"
+    ADD = "add"
+    STOP = "stop"
+    RESET = "reset"
+    HOMED = "homed"
+    CONSOLE_UP = "console_up"
+    CONSOLE_DOWN = "console_down"
+    RAISED = "raised"
+    FILLED = "filled"
+    EMPTY = "empty"
+    CLEAR = "clear"
+    NOTHING = "nothing"
+    FAILED = "failed"
+    BOARD_RESET = "board_reset"
+
+
+KEY_TRIGGERS = frozenset({Trigger.START, Trigger.START_LONG, Trigger.ADD, Trigger.STOP, Trigger.RESET})
+
+
+class Guards(Protocol):
+    """What the go cells ask before they choose."""
+
+    def unfinished(self) -> bool:
+        """Tell whether a wash or a raise was cut."""
+        ...
+
+    def loaded(self) -> bool:
+        """Tell whether the console was opened and no wash has followed."""
+        ...
+
+    def stored(self) -> bool:
+        """Tell whether a washed set waits in the stores."""
+        ...
+
+    def raise_cut(self) -> bool:
+        """Tell whether a raise was begun and not ended."""
+        ...
+
+    def raises_at_once(self) -> bool:
+        """Tell whether START raises without opening: one set only, and it is stored."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Go to a state, where `when` (a guard's name) is empty or holds."""
+
+    to: State
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Do nothing and say why; `reason` is a text key."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """Do nothing; it means nothing here."""
+
+
+Cell = tuple[Go, ...] | Refuse | Ignore
+
+_S, _T = State, Trigger
+
+_GO: dict[State, dict[Trigger, tuple[Go, ...]]] = {
+    _S.UNHOMED: {_T.START_LONG: (Go(_S.HOMING),)},
+    _S.HOMING: {
+        _T.HOMED: (Go(_S.STOPPED, "unfinished"), Go(_S.LOADED, "loaded"), Go(_S.REST)),
+    },
+    _S.LOADED: {_T.START: (Go(_S.RAISING, "stored"), Go(_S.WASHING))},
+    _S.REST: {_T.START: (Go(_S.RAISING, "raises_at_once"), Go(_S.OPENING))},
+    _S.OPENING: {_T.CONSOLE_UP: (Go(_S.OPEN),), _T.START: (Go(_S.CLOSING),)},
+    _S.OPEN: {_T.START: (Go(_S.CLOSING),)},
+    _S.CLOSING: {
+        _T.CONSOLE_DOWN: (Go(_S.RAISING, "stored"), Go(_S.WASHING)),
+        _T.START: (Go(_S.OPENING),),
+    },
+    _S.RAISING: {_T.RAISED: (Go(_S.WASHING, "loaded"), Go(_S.REST))},
+    _S.WASHING: {
+        _T.FILLED: (Go(_S.PROBING),),
+        _T.EMPTY: (Go(_S.HALTING),),
+        _T.ADD: (Go(_S.ADD_OPENING),),
+    },
+    _S.PROBING: {_T.CLEAR: (Go(_S.REST),), _T.ADD: (Go(_S.ADD_OPENING),)},
+    _S.HALTING: {_T.NOTHING: (Go(_S.REST),)},
+    _S.ADD_OPENING: {_T.CONSOLE_UP: (Go(_S.ADD_OPEN),)},
+    _S.ADD_OPEN: {_T.START: (Go(_S.ADD_CLOSING),)},
+    _S.ADD_CLOSING: {_T.CONSOLE_DOWN: (Go(_S.WASHING),), _T.START: (Go(_S.ADD_OPENING),)},
+    _S.STOPPED: {_T.START: (Go(_S.RAISING, "raise_cut"), Go(_S.WASHING))},
+    _S.FAULT: {_T.RESET: (Go(_S.UNHOMED),)},
+}
+_EVERYWHERE = {
+    _T.STOP: (Go(_S.UNHOMED),),
+    _T.BOARD_RESET: (Go(_S.UNHOMED),),
+    _T.FAILED: (Go(_S.FAULT),),
+}
+_IGNORED = {
+    # The display asks for a held START; its first moment is no mistake.
+    (_S.UNHOMED, _T.START),
+    (_S.ADD_OPENING, _T.ADD),
+    (_S.ADD_OPEN, _T.ADD),
+    (_S.FAULT, _T.FAILED),
+    (_S.UNHOMED, _T.BOARD_RESET),
+    (_S.FAULT, _T.BOARD_RESET),
+    (_S.FAULT, _T.STOP),
+}
+
+
+def cell(state: State, trigger: Trigger) -> Cell:
+    """Return what a trigger does in a state."""
+    if (state, trigger) in _IGNORED:
+        return Ignore()
+    go = _GO[state].get(trigger) or _EVERYWHERE.get(trigger)
+    if go:
+        return go
+    if trigger in KEY_TRIGGERS and trigger is not _T.START_LONG:
+        return Refuse(f"refuse.start.{state}" if trigger is Trigger.START else f"refuse.{trigger}")
+    return Ignore()
+
+
+class _Model:
+    """The object that `transitions` keeps the state on."""
+
+    state: State
+    trigger: Callable[[str], bool]
+
+
+class Cycle:
+    """The state machine of the cycle."""
+
+    def __init__(self, guards: Guards, initial: State) -> None:
+        self._model = _Model()
+        transitions = []
+        for state in State:
+            for trigger in Trigger:
+                found = cell(state, trigger)
+                if isinstance(found, tuple):
+                    for go in found:
+                        conditions = [getattr(guards, go.when)] if go.when else []
+                        transitions.append(
+                            {"trigger": trigger, "source": state, "dest": go.to, "conditions": conditions}
+                        )
+        Machine(
+            model=self._model,
+            states=list(State),
+            transitions=transitions,
+            initial=initial,
+            auto_transitions=False,
+        )
+
+    @property
+    def state(self) -> State:
+        """Return where the cycle is."""
+        return State(self._model.state)
+
+    def fire(self, trigger: Trigger) -> Cell:
+        """Take a trigger and return the cell that it met; the state has changed where that is go."""
+        found = cell(self.state, trigger)
+        if isinstance(found, tuple):
+            self._model.trigger(trigger)
+        return found
+
+
+def mermaid() -> str:
+    """Return the state diagram in Mermaid's notation, from the same table."""
+    lines = ["stateDiagram-v2", f"    [*] --> {State.UNHOMED}"]
+    for state in State:
+        for trigger, gos in _GO[state].items():
+            for go in gos:
+                guard = f" [{go.when}]" if go.when else ""
+                lines.append(f"    {state} --> {go.to}: {trigger}{guard}")
+    lines += [
+        f"    note left of {gos[0].to}: {trigger}, from any state" for trigger, gos in _EVERYWHERE.items()
+    ]
+    return "\n".join(lines)

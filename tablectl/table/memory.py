@@ -1,0 +1,65 @@
+"""What the controller must not forget when the mains are cut: where each set of tiles is in its cycle."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class WashOrder:
+    """The rule and the tiles per machine side, latched when a set's wash starts."""
+
+    rule: str
+    tiles: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The set whose walls stand: its order, its dealer (machine seat) and the ruled throws so far."""
+
+    order: WashOrder
+    dealer: int
+    throws: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The sets in the cycle. `loaded`: the console was opened and no wash has followed."""
+
+    rule: str
+    dealer: int = 0
+    loaded: bool = False
+    wash: WashOrder | None = None
+    stored: WashOrder | None = None
+    raising: bool = False
+    standing: Standing | None = None
+
+    def but(self, **changes: Any) -> "Memory":
+        """Return the memory with some of it changed."""
+        return replace(self, **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for the journal."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Memory":
+        """Read what `to_json` wrote."""
+        standing = data["standing"]
+        return cls(
+            rule=data["rule"],
+            dealer=data["dealer"],
+            loaded=data["loaded"],
+            wash=_order(data["wash"]),
+            stored=_order(data["stored"]),
+            raising=data["raising"],
+            standing=standing
+            and Standing(
+                WashOrder(standing["order"]["rule"], tuple(standing["order"]["tiles"])),
+                standing["dealer"],
+                tuple(tuple(t) for t in standing["throws"]),
+            ),
+        )
+
+
+def _order(data: dict[str, Any] | None) -> WashOrder | None:
+    return WashOrder(data["rule"], tuple(data["tiles"])) if data else None

@@ -1,0 +1,50 @@
+"""What display, lamps and buzzer show; what each word means to people stands in the texts (`panel.*`).
+
+The display has four places of seven segments; there is no W on it: West is U.
+"""
+
+from tablectl.table.cycle import State
+
+WORDS: dict[State, str] = {
+    State.UNHOMED: "HoLd",  # hold START, or press a lift key
+    State.HOMING: "Hon ",
+    State.LOADED: "LoAd",
+    State.REST: "PrES",
+    State.OPENING: "oPEn",
+    State.OPEN: "PuSH",
+    State.CLOSING: "CLoS",
+    State.RAISING: "UP  ",
+    State.PROBING: "ChEC",
+    State.HALTING: "nonE",
+    State.ADD_OPENING: "Add ",
+    State.ADD_OPEN: "Add ",
+    State.ADD_CLOSING: "Add ",
+    State.STOPPED: "cont",
+}
+READY = "rdY "
+DICE = "dicE"
+SEATS = "ESUN"
+
+BEEP_READY_MS = 600
+BEEP_CLOSING_MS = 300
+BEEP_FAULT_MS = 1500
+
+
+def thrown(faces: tuple[int, ...]) -> str:
+    """Show a throw."""
+    return "d" + "".join(map(str, faces)).rjust(3)
+
+
+def next_thrower(seat: int) -> str:
+    """Ask a seat (0 is the dealer) for its throw."""
+    return f"d  {SEATS[seat]}"
+
+
+def broken(wall: int, stack: int) -> str:
+    """Show where the wall is broken: the owner's seat from the dealer, the first stack taken."""
+    return f"{SEATS[wall]}{stack:3d}"
+
+
+def count(tiles: int) -> str:
+    """Show how many tiles of the wash have been counted."""
+    return f"{tiles:4d}"
