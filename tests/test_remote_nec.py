@@ -380,7 +380,9 @@ def test_a_line_without_end_hides_only_itself() -> None:
     reader = LircdReader()
     for _ in range(10):
         assert reader.feed(b"0000000000ff629d 00 " * 100, 0) == ()
-    assert told(reader.feed(b"\n" + LIRCD_HELD[:38], 0)) == ["NEC 00FF45BA"]
+    assert reader.feed(b"\1", 0) == ()
+    assert reader.feed(LIRCD_HELD[:38], 0) == ()  # still of that line
+    assert told(reader.feed(LIRCD_HELD[:38], 0)) == ["NEC 00FF45BA"]
 
 
 # --- LIRC's own decoder -------------------------------------------------------------------------------

@@ -203,6 +203,14 @@ def test_everything_heard_is_counted_and_a_snapshot_stays() -> None:
     assert (before.frames, dict(before.rejects)) == (0, {})
 
 
+def test_a_repeat_on_one_input_never_holds_the_key_of_another() -> None:
+    receiver = Receiver({0x00}, DEFAULT)
+    hear(receiver, *frame(0x00, START))
+    line = LircdBytes(b"0000000000ff629d 00 KEY_ADD TABLE\n")
+    assert receiver.handle(line, 10_000) == (key("up"), key("down", intent=Intent.ADD))
+    assert hear(receiver, -40_000, *REPEAT_CODE_US, now_us=40_000) == ()
+
+
 # --- keymaps ------------------------------------------------------------------------------------------
 
 
