@@ -47,10 +47,12 @@ class World:
             member = self._members[index]
             self.now_us = time_us
             if isinstance(event, Tick):
+                if time_us != member.planned_us:
+                    continue  # an earlier one was planned after it
                 member.planned_us = None
                 deadline = member.core.next_deadline()
                 if deadline is None or deadline > time_us:
-                    self._plan(index)  # a stale tick: what it was planned for has gone
+                    self._plan(index)  # what it was planned for has gone
                     continue
             for effect in member.core.handle(event, time_us):
                 member.route(effect, time_us)

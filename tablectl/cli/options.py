@@ -21,7 +21,7 @@ def text(key: str) -> str:
     return TEXTS(key, HELP_LANG)
 
 
-def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command whose help text is `help.<name>` and whose errors are told in the chosen language."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -38,9 +38,8 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.
             "--lang", type=click.Choice(LANGUAGES), default=HELP_LANG, help=text("option.lang")
         )
         key = name.replace(" ", "_")
-        make = click.command(name.rpartition(" ")[2], help=text(f"help.{key}"), **settings)
-        made: click.Command = make(lang(guarded))
-        return made
+        make = click.command(name.rpartition(" ")[2], help=text(f"help.{key}"))
+        return make(lang(guarded))
 
     return decorate
 
