@@ -76,6 +76,8 @@ class Players:
 
     def wall(self, side: str) -> None:
         """See one wall come up."""
+        if self.done:
+            return
         lifted = [s for s in self._machine.sides if s.wall.tiles]
         if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
             self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
