@@ -19,9 +19,9 @@ from tablectl.cli.demo_view import Screen, make_screen
 from tablectl.cli.options import FINE, TABLE_HAS_A_PROBLEM, command, json_option, text
 from tablectl.errors import TablectlError
 from tablectl.rules import ruleset
-from tablectl.texts import TEXTS
 
 PLAY_S = 6.0
+POLL_S = 0.05
 START_LIMIT_S = 30.0
 HAND_LIMIT_S = 240.0  # of table time; a hand with its washes takes about 80 s
 
@@ -68,10 +68,11 @@ async def _play(options: DemoOptions, story: Story, screen: Screen, lang: str) -
         folder = Path(name)
         async with AsyncExitStack() as stack:
             sim = await stack.enter_async_context(_program(_sim_arguments(options, folder)))
-            control = await _control(folder / "control", sim)
+            control = _Control(*await _connect(folder / "control", sim))
             stack.callback(control.close)
             daemon = await stack.enter_async_context(_program(_daemon_arguments(options, folder)))
-            await _wait_for(folder / "api", daemon)
+            _, ready = await _connect(folder / "api", daemon)
+            ready.close()
             limit_s = START_LIMIT_S + options.hands * HAND_LIMIT_S / options.speed
             with suppress(TimeoutError):
                 async with asyncio.timeout(limit_s):
@@ -82,19 +83,23 @@ async def _play(options: DemoOptions, story: Story, screen: Screen, lang: str) -
 
 async def _watch(api: Path, control: "_Control", story: Story, screen: Screen, hands: int) -> None:
     """Follow the daemon until the players are done and the table rests, or something is wrong."""
+    reader = asyncio.create_task(_follow(api, story, screen))
+    try:
+        while not story.faults and not reader.done():
+            story.truth = await control.ask("truth")
+            if story.truth["hands_played"] >= hands and story.state == "rest":
+                return
+            await asyncio.sleep(POLL_S)
+        if reader.done():
+            await reader
+    finally:
+        reader.cancel()
+
+
+async def _follow(api: Path, story: Story, screen: Screen) -> None:
     async for event in client.events(api):
         story.take(event)
         screen.show(event)
-        if story.faults:
-            return
-        if event["event"] == "StateChanged" and event["new"] == "rest":
-            story.truth = await control.ask("truth")
-            while story.truth["hands_played"] < hands and story.standing:
-                # The walls of the last hand are still played with: the next set is washed meanwhile.
-                await asyncio.sleep(0.05)
-                story.truth = await control.ask("truth")
-            if story.truth["hands_played"] >= hands:
-                return
 
 
 # --- the two processes --------------------------------------------------------------------------------------
@@ -140,14 +145,17 @@ async def _program(arguments: list[str]) -> AsyncIterator[asyncio.subprocess.Pro
             await process.communicate()
 
 
-async def _wait_for(path: Path, process: asyncio.subprocess.Process) -> None:
-    """Wait until a process has made its socket; tell what it said where it ended instead."""
+async def _connect(
+    path: Path, process: asyncio.subprocess.Process
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a process's socket as soon as it listens; tell what it said where it ended instead."""
     for _ in range(int(START_LIMIT_S / 0.02)):
-        if path.exists():
-            return
-        if process.returncode is not None:
-            break
-        await asyncio.sleep(0.02)
+        try:
+            return await asyncio.open_unix_connection(path, limit=1 << 20)
+        except OSError:
+            if process.returncode is not None:
+                break
+            await asyncio.sleep(0.02)
     said = await process.stderr.read() if process.stderr and process.returncode is not None else b""
     raise TablectlError("demo.not_started", said=said.decode(errors="replace").strip())
 
@@ -168,11 +176,3 @@ class _Control:
     def close(self) -> None:
         """Close the connection."""
         self._writer.close()
-
-
-async def _control(path: Path, sim: asyncio.subprocess.Process) -> _Control:
-    await _wait_for(path, sim)
-    return _Control(*await asyncio.open_unix_connection(path, limit=1 << 20))
-
-
-__all__ = ["TEXTS", "DemoOptions", "demo"]

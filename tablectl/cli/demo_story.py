@@ -13,7 +13,6 @@ class Story:
 
     rule: str
     state: str = ""
-    standing: bool = False
     faults: list[dict[str, Any]] = field(default_factory=list)
     wash_us: list[int] = field(default_factory=list)
     dice: list[list[list[int]]] = field(default_factory=list)
@@ -28,10 +27,7 @@ class Story:
             case "StateChanged":
                 self.state = event["new"]
                 if event["old"] == "raising" and event["new"] in ("washing", "rest"):
-                    self.standing = True
                     self.dice.append([])
-                elif event["new"] == "opening":
-                    self.standing = False
             case "Washed":
                 self.wash_us.append(event["took_us"])
             case "DiceThrown":

@@ -24,6 +24,7 @@ def status(host: Host) -> dict[str, Any]:
         "standing": encode(hand.standing),
         "break": encode(hand.opening),
         "counts": encode(table.state_of_board),
+        "connected": host.session.link.up,
         "board": board
         and {
             "table": board.description.table,
