@@ -6,7 +6,7 @@ from firmware_protocol.description import Description
 from firmware_protocol.errors import DescriptionError
 from firmware_protocol.messages import Chunk
 
-PATIENCE_US = 2_000_000  # without a chunk: the board acknowledges the question but does not answer it
+PATIENCE_US = 10_000_000  # without a chunk: five tries each way take less, so the board does not answer
 
 
 class DescriptionFetch:

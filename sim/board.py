@@ -7,6 +7,7 @@ from firmware_protocol import board_link as bl
 from firmware_protocol import messages as m
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description, PartKind
+from firmware_protocol.window import LinkCounters
 from sim.agenda import Agenda, Entry
 from sim.filler import Filler
 from sim.mechanics.machine import Machine
@@ -104,6 +105,11 @@ class Board:
     def next_deadline(self) -> int | None:
         """Return when `tick` is wanted."""
         return earliest(self._link.next_deadline(), self._status_us, self._silent_at)
+
+    @property
+    def counters(self) -> LinkCounters:
+        """Return what the board's end of the link has seen."""
+        return self._link.counters
 
     @property
     def _now(self) -> int:
