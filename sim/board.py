@@ -250,7 +250,11 @@ class Board:
         self, kind: PartKind, side: int, end: int, seen: dict[str, bool]
     ) -> m.FailReason | None:
         name = f"S{side}"
-        if kind in _FEEDS or (end == m.End.TURN) != (kind is PartKind.LIFT and end != m.End.HOME):
+        if (
+            end not in _ENDINGS
+            or kind in _FEEDS
+            or (end == m.End.TURN) != (kind is PartKind.LIFT and end != m.End.HOME)
+        ):
             return m.FailReason.BAD_ARGUMENT
         if kind is PartKind.STACKER and end == m.End.FAR and not seen[f"lift.{name}.home"]:
             return m.FailReason.INTERLOCK
@@ -423,6 +427,7 @@ class Board:
         return m.Stopped(self._stop, self._stop_number, answers, self._clock_ms, self._sensors, self._counts)
 
 
+_ENDINGS = frozenset(int(end) for end in m.End)
 _ENDS = {
     PartKind.STACKER: ("open", "closed"),
     PartKind.LIFT: ("home", "home"),
