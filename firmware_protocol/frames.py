@@ -3,10 +3,13 @@
 import zlib
 from dataclasses import dataclass
 
-from firmware_protocol.framing import HEADER_SIZE, encode
-from firmware_protocol.messages import VERSION, FrameKind, Message
+from firmware_protocol.codes import FOREVER, VERSION, FrameKind
+from firmware_protocol.errors import FrameTooLongError
+from firmware_protocol.framing import CRC_SIZE, HEADER_SIZE, MAX_PAYLOAD, encode
+from firmware_protocol.message import Message
 
 _KINDS = {int(kind): kind for kind in FrameKind}
+_OVERHEAD = HEADER_SIZE + CRC_SIZE + 3  # one COBS byte, two zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,7 @@ class Frame:
     """One frame, taken apart."""
 
     kind: FrameKind
+    version: int
     session: int
     sequence: int
     acknowledge: int
@@ -24,26 +28,29 @@ def build(
     kind: FrameKind, payload: bytes, session: int = 0, sequence: int = 0, acknowledge: int = 0
 ) -> bytes:
     """Return the wire bytes of a frame."""
+    if len(payload) > MAX_PAYLOAD:
+        raise FrameTooLongError(f"a payload has {len(payload)} bytes; the wire allows {MAX_PAYLOAD}")
     head = bytes((VERSION << 4 | kind, session & 0xFF, session >> 8, sequence, acknowledge))
     return encode(head + payload)
 
 
-def build_plain(message: Message, session: int = 0) -> bytes:
+def build_plain(message: Message, session: int = 0, acknowledge: int = 0) -> bytes:
     """Return the wire bytes of a message that has a frame kind of its own."""
-    return build(FrameKind(message.NUMBER), message.payload(), session)
+    return build(FrameKind(message.NUMBER), message.payload(), session, 0, acknowledge)
 
 
-def version_of(body: bytes) -> int:
-    """Return the major version that a frame's sender speaks."""
-    return body[0] >> 4
+def wire_size(payload: bytes) -> int:
+    """Return how many bytes a frame with this payload takes on the wire."""
+    return len(payload) + _OVERHEAD
 
 
 def parse(body: bytes) -> Frame | None:
-    """Take a frame apart; None where its kind or version is unknown."""
+    """Take a frame apart; None where its kind is unknown, or its version is and the kind may have changed."""
     kind = _KINDS.get(body[0] & 0x0F)
-    if kind is None or version_of(body) != VERSION:
+    version = body[0] >> 4
+    if kind is None or (version != VERSION and kind not in FOREVER) or len(body) > HEADER_SIZE + MAX_PAYLOAD:
         return None
-    return Frame(kind, body[1] | body[2] << 8, body[3], body[4], body[HEADER_SIZE:])
+    return Frame(kind, version, body[1] | body[2] << 8, body[3], body[4], body[HEADER_SIZE:])
 
 
 def session_of(boot_id: int, nonce: int) -> int:

@@ -1,124 +1,61 @@
-"""The host's end of the link, without I/O: sessions, sequence, pings, STOP ALL."""
+"""The host's end of the link, without I/O: greeting, one session after the other, STOP ALL."""
 
 import zlib
-from dataclasses import dataclass
 from enum import StrEnum
 
 from firmware_protocol import frames
+from firmware_protocol.codes import MINOR, VERSION, FrameKind, StopReason
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description
 from firmware_protocol.errors import DescriptionError
+from firmware_protocol.fetch import DescriptionFetch
 from firmware_protocol.framing import Deframer
+from firmware_protocol.host_session import HostSession
+from firmware_protocol.host_types import (
+    ClearStop,
+    Closed,
+    Down,
+    DownReason,
+    EventsLost,
+    Halted,
+    HostEffect,
+    HostEvent,
+    Incoming,
+    NotSent,
+    NotSupported,
+    Opened,
+    Received,
+    Send,
+    StopEverything,
+    Transmit,
+    Up,
+)
 from firmware_protocol.messages import (
-    MINOR,
-    VERSION,
     Chunk,
     Clear,
     Describe,
-    EventAck,
-    FrameKind,
     Hello,
     HelloAck,
     Message,
-    Ping,
-    Pong,
-    Status,
+    Order,
     StopAll,
     Stopped,
-    StopReason,
-    parse_numbered,
 )
+from firmware_protocol.operations import Outcome
+from firmware_protocol.timing import BAUD, LineClock
+from firmware_protocol.window import LinkCounters
 
-PING_US = 230_000  # no divisor of other periods, so that coincidences do not repeat
-MISSED_PINGS = 4
 HELLO_US = 200_000
+HELLO_TRIES = 5  # with one nonce
 STOP_REPEAT_US = 20_000
 STOP_GIVE_UP_US = 1_000_000
+CLEAR_TRIES = 5
 
-
-# --- events -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The port is open; begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The port is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """Bytes came in."""
-
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Send a command in this session."""
-
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class StopEverything:
-    """Stop the whole table, ahead of everything else."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClearStop:
-    """Leave the stop that the board reported for `reason`, in a new session."""
-
-    reason: int
-
-
-# --- effects ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Transmit:
-    """Write bytes; `urgent` ones go ahead of everything not yet on the wire."""
-
-    data: bytes
-    urgent: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Up:
-    """A session is open."""
-
-    hello: HelloAck
-    description: Description
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A reply, event or status came; `event` is its number where it is an event."""
-
-    message: Message
-    event: int | None = None
-
-
-class DownReason(StrEnum):
-    """Why there is no session any more."""
-
-    CLOSED = "closed"
-    SILENT = "silent"
-    RESET = "reset"
-    STOP_UNANSWERED = "stop_unanswered"
-    VERSION = "version"
-    DESCRIPTION = "description"
-
-
-@dataclass(frozen=True, slots=True)
-class Down:
-    """The session is over, or none can be opened."""
-
-    reason: DownReason
-    detail: str = ""
+__all__ = [
+    "ClearStop", "Closed", "Down", "DownReason", "EventsLost", "Halted", "HostEffect", "HostEvent",
+    "HostLink", "Incoming", "LinkCounters", "NotSent", "NotSupported", "Opened", "Outcome",
+    "Received", "Send", "StopEverything", "Transmit", "Up",
+]  # fmt: skip
 
 
 class _State(StrEnum):
@@ -130,45 +67,29 @@ class _State(StrEnum):
     REFUSED = "refused"
 
 
-HostEffect = Transmit | Up | Incoming | Down
-HostEvent = Opened | Closed | Received | Send | StopEverything | ClearStop | Tick
-
-
-@dataclass(slots=True)
-class LinkCounters:
-    """What the host's end has seen since it was made."""
-
-    sent: int = 0
-    received: int = 0
-    retransmitted: int = 0
-    sessions: int = 0
-
-
 class HostLink:
-    """The host's end of one port. `nonce_seed` is 32 random bits of the caller's."""
+    """The host's end of one port. `nonce_seed` is 32 random bits of the caller's, new for each process."""
 
-    def __init__(self, nonce_seed: int) -> None:
+    def __init__(self, nonce_seed: int, baud: int = BAUD) -> None:
+        self.counters = LinkCounters()
         self._seed = nonce_seed
         self._state = _State.CLOSED
         self._deframer = Deframer()
-        self._session = 0
+        self._line = LineClock(baud)
+        self._fetch = DescriptionFetch()
+        self._session: HostSession | None = None  # kept while stopping: the answer settles its orders
+        self._hello: HelloAck | None = None
         self._nonce = 0
         self._greetings = 0
-        self._tx = 0
-        self._rx = 0
-        self._event: int | None = None
-        self._hello: HelloAck | None = None
-        self._blob = b""
-        self._description: tuple[int, Description] | None = None
-        self._boot_id: int | None = None
+        self._hellos = 0
+        self._stops = 0
+        self._latch = 0  # the number of the board's stop, which CLEAR must name
+        self._clearing: Clear | None = None
+        self._clear_tries = 0
         self._resend_us: int | None = None
         self._give_up_us: int | None = None
-        self._ping_us: int | None = None
-        self._unanswered = 0
-        self._pings = 0
         self._now = 0
         self._out: list[HostEffect] = []
-        self.counters = LinkCounters()
 
     @property
     def up(self) -> bool:
@@ -180,6 +101,16 @@ class HostLink:
         """Return how many runs of bytes were no frame."""
         return self._deframer.counters.damaged + self._deframer.counters.oversize
 
+    @property
+    def round_trip_us(self) -> int | None:
+        """Return the smoothed time from a command's last byte to its acknowledgement."""
+        return self._session.window.round_trip.smoothed_us if self._session else None
+
+    @property
+    def room(self) -> int:
+        """Return how many more commands can be given before the queue is full."""
+        return self._session.window.room if self._session and self._state is _State.UP else 0
+
     def handle(self, event: HostEvent, now_us: int) -> tuple[HostEffect, ...]:
         """Take one event in."""
         self._now = now_us
@@ -187,55 +118,68 @@ class HostLink:
         match event:
             case Received(data):
                 for body in self._deframer.feed(data):
-                    self._frame(body)
+                    if frame := frames.parse(body):
+                        self._frame(frame)
             case Send(message):
-                self._send(message)
+                self._command(message)
             case Tick():
                 self._tick()
             case StopEverything():
                 self._stop_everything()
             case ClearStop(reason):
-                if self._state is not _State.CLOSED:
-                    self._transmit(frames.build_plain(Clear(reason)))
-                    self._greet()
+                self._clear(reason)
             case Opened():
+                if self._session:
+                    self._down(DownReason.CLOSED)
                 self._deframer = Deframer()
+                self._line.flush()
                 self._greet()
             case Closed():
                 self._down(DownReason.CLOSED)
                 self._state = _State.CLOSED
-                self._resend_us = None
         return tuple(self._out)
 
     def next_deadline(self) -> int | None:
         """Return when the next ping, repeat or time-out is due."""
-        return earliest(self._resend_us, self._give_up_us, self._ping_us)
+        session = self._session.next_deadline() if self._session and self._in_session else None
+        return earliest(self._resend_us, self._give_up_us, self._fetch.give_up_us, session)
+
+    @property
+    def _in_session(self) -> bool:
+        return self._state in (_State.UP, _State.DESCRIBING)
 
     # --- outgoing -------------------------------------------------------------------------------------------
 
-    def _transmit(self, data: bytes, urgent: bool = False) -> None:
+    def _transmit(self, data: bytes) -> int:
         self.counters.sent += 1
-        self._out.append(Transmit(data, urgent))
-        if self._ping_us is not None:
-            self._ping_us = self._now + PING_US
+        self._out.append(Transmit(data))
+        if self._session:
+            self._session.heartbeat.sent(self._now)
+        return self._line.put(len(data), self._now)
+
+    def _command(self, message: Message) -> None:
+        if self._state is _State.UP:
+            self._send(message)
+        elif isinstance(message, Order):
+            self._out.append(NotSent(message.op))
 
     def _send(self, message: Message) -> None:
-        if self._state not in (_State.UP, _State.DESCRIBING):
-            return
-        self._transmit(
-            frames.build(FrameKind.DATA, message.numbered(), self._session, self._tx, self._rx),
-        )
-        self._tx = self._tx + 1 & 0xFF
+        if self._session and not self._session.send(message, self._now):
+            self._lose(DownReason.OVERFLOW)
 
     def _greet(self) -> None:
-        self._end_session()
         self._state = _State.GREETING
         self._greetings += 1
-        seed = self._seed.to_bytes(4, "little") + self._greetings.to_bytes(4, "little")
-        self._nonce = zlib.crc32(seed)
+        parts = (self._seed, self._greetings, self._now)
+        self._nonce = zlib.crc32(b"".join(n.to_bytes(8, "little") for n in parts)) or 1
+        self._hellos = 0
         self._hello_again()
 
     def _hello_again(self) -> None:
+        if self._hellos >= HELLO_TRIES:
+            self._greet()  # the board may have opened and ended that session without our knowing
+            return
+        self._hellos += 1
         self._transmit(frames.build_plain(Hello(self._nonce, MINOR)))
         self._resend_us = self._now + HELLO_US
 
@@ -243,152 +187,158 @@ class HostLink:
         # No session, window or state is asked: this works before HELLO and with a silent board.
         if self._state is _State.CLOSED:
             return
-        self._end_session()
+        if self._state is not _State.STOPPING:
+            self._stops = self._stops % 255 + 1
+            self._give_up_us = self._now + STOP_GIVE_UP_US
         self._state = _State.STOPPING
-        self._give_up_us = self._now + STOP_GIVE_UP_US
+        self._fetch.stop()
+        self._clearing = None
         self._stop_again()
 
     def _stop_again(self) -> None:
-        self._transmit(frames.build_plain(StopAll(StopReason.HOST)), urgent=True)
+        self._line.flush()
+        data = frames.build_plain(StopAll(StopReason.HOST, self._stops))
+        self._transmit(data)
+        self._out[-1] = Transmit(data, urgent=True)
         self._resend_us = self._now + STOP_REPEAT_US
 
-    def _end_session(self) -> None:
-        self._session = self._tx = self._rx = 0
-        self._event = None
-        self._unanswered = 0
-        self._ping_us = self._resend_us = self._give_up_us = None
+    def _clear(self, reason: int) -> None:
+        if self._state in (_State.CLOSED, _State.STOPPING):
+            return  # a stop that is not yet answered is not to be left
+        if self._session:
+            self._down(DownReason.CLEARED)
+        self._clearing = Clear(reason, self._latch)
+        self._clear_tries = CLEAR_TRIES
+        self._clear_again()
 
-    def _down(self, reason: DownReason, detail: str = "") -> None:
-        self._end_session()
-        self._out.append(Down(reason, detail))
-
-    def _tick(self) -> None:
-        now = self._now
-        if self._give_up_us is not None and self._give_up_us <= now:
-            self._down(DownReason.STOP_UNANSWERED)
-            self._greet()
-        elif self._resend_us is not None and self._resend_us <= now:
-            if self._state is _State.STOPPING:
-                self._stop_again()
-            elif self._state is _State.GREETING:
-                self._hello_again()
-            else:
-                self._ask_description()
-        if self._ping_us is not None and self._ping_us <= now:
-            if self._unanswered >= MISSED_PINGS:
-                self._down(DownReason.SILENT)
-                self._greet()
-            else:
-                self._unanswered += 1
-                self._pings = self._pings + 1 & 0xFFFF
-                self._transmit(frames.build_plain(Ping(self._pings), self._session))
-
-    # --- incoming -------------------------------------------------------------------------------------------
-
-    def _frame(self, body: bytes) -> None:
-        frame = frames.parse(body)
-        if frame is None:
-            if frames.version_of(body) != VERSION and self._state is _State.GREETING:
-                self._refuse(DownReason.VERSION, str(frames.version_of(body)))
-            return
-        self.counters.received += 1
-        self._unanswered = 0
-        if frame.kind is FrameKind.HELLO_ACK:
-            self._hello_ack(HelloAck.parse(frame.payload))
-        elif frame.kind is FrameKind.STOPPED:
-            self._stopped(Stopped.parse(frame.payload))
-        elif self._session and frame.session == self._session:
-            self._in_session(frame)
-
-    def _hello_ack(self, ack: HelloAck | None) -> None:
-        if ack is None:
-            return
-        if ack.nonce != self._nonce or self._state not in (_State.GREETING, _State.STOPPING):
-            # A board that greets unasked has restarted: nothing of the session is left on its side.
-            if self._session and ack.boot_id != self._boot_id:
-                self._down(DownReason.RESET)
-                self._greet()
-            return
-        if self._state is _State.STOPPING:
-            return
-        self._resend_us = None
-        self._hello = ack
-        self._boot_id = ack.boot_id
-        self._session = frames.session_of(ack.boot_id, ack.nonce)
-        self._ping_us = self._now + PING_US
-        if self._description and self._description[0] == ack.description_hash:
-            self._up(self._description[1])
-        else:
-            self._state = _State.DESCRIBING
-            self._blob = b""
-            self._ask_description()
-
-    def _ask_description(self) -> None:
-        self._send(Describe(len(self._blob)))
-        self._resend_us = self._now + HELLO_US
-
-    def _up(self, description: Description) -> None:
-        if self._hello is None:
-            return
-        self._state = _State.UP
-        self._resend_us = None
-        self.counters.sessions += 1
-        self._out.append(Up(self._hello, description))
-
-    def _stopped(self, message: Stopped | None) -> None:
-        if message is None:
-            return
-        if self._state is _State.STOPPING or self._session:
-            self._out.append(Incoming(message))
+    def _clear_again(self) -> None:
+        if self._clearing:
+            self._clear_tries -= 1
+            self._transmit(frames.build_plain(self._clearing))
             self._greet()
 
-    def _in_session(self, frame: frames.Frame) -> None:
-        match frame.kind:
-            case FrameKind.DATA:
-                if frame.sequence == self._rx:
-                    self._rx = self._rx + 1 & 0xFF
-                    self._reply(parse_numbered(frame.payload))
-            case FrameKind.STATUS:
-                if status := Status.parse(frame.payload):
-                    self._out.append(Incoming(status))
-            case FrameKind.EVENT if frame.payload:
-                self._board_event(frame.payload[0], parse_numbered(frame.payload[1:]))
-            case FrameKind.PONG:
-                if pong := Pong.parse(frame.payload):
-                    self._out.append(Incoming(pong))
-            case _:
-                pass
+    def _end_session(self, acknowledge: int | None = None) -> Outcome:
+        outcome = self._session.close(acknowledge, self._now) if self._session else Outcome()
+        self._session = None
+        self._fetch.stop()
+        self._resend_us = self._give_up_us = None
+        return outcome
 
-    def _reply(self, message: Message | None) -> None:
-        if isinstance(message, Chunk) and self._state is _State.DESCRIBING:
-            self._chunk(message)
-        elif message is not None and self._state is _State.UP:
-            self._out.append(Incoming(message))
-
-    def _board_event(self, number: int, message: Message | None) -> None:
-        self._transmit(frames.build_plain(EventAck(number), self._session))
-        if number != self._event and message is not None and self._state is _State.UP:
-            self._event = number
-            self._out.append(Incoming(message, number))
-
-    def _chunk(self, chunk: Chunk) -> None:
-        if chunk.offset != len(self._blob) or self._hello is None:
-            return
-        self._blob += chunk.data
-        if chunk.data and len(self._blob) < chunk.total:
-            self._ask_description()
-            return
-        if zlib.crc32(self._blob) != self._hello.description_hash:
-            self._refuse(DownReason.DESCRIPTION, "the board's description does not match its hash")
-            return
-        try:
-            description = Description.from_bytes(self._blob)
-        except DescriptionError as error:
-            self._refuse(DownReason.DESCRIPTION, str(error))
-            return
-        self._description = (self._hello.description_hash, description)
-        self._up(description)
+    def _down(self, reason: DownReason, detail: str = "", acknowledge: int | None = None) -> None:
+        self._clearing = None
+        self._out.append(Down(reason, detail, self._end_session(acknowledge)))
 
     def _refuse(self, reason: DownReason, detail: str) -> None:
         self._down(reason, detail)
         self._state = _State.REFUSED
+
+    def _lose(self, reason: DownReason, acknowledge: int | None = None) -> None:
+        self._down(reason, "", acknowledge)
+        self._greet()
+
+    # --- time -----------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        now = self._now
+        if self._give_up_us is not None and self._give_up_us <= now:
+            self._lose(DownReason.STOP_UNANSWERED)
+        elif self._resend_us is not None and self._resend_us <= now:
+            if self._state is _State.STOPPING:
+                self._stop_again()
+            else:
+                self._hello_again()
+        elif self._fetch.give_up_us is not None and self._fetch.give_up_us <= now:
+            self._refuse(DownReason.DESCRIPTION, "the board does not send its description")
+        elif self._session and self._in_session and (reason := self._session.tick(now)):
+            self._lose(reason)
+
+    # --- incoming -------------------------------------------------------------------------------------------
+
+    def _frame(self, frame: frames.Frame) -> None:
+        self.counters.received += 1
+        match frame.kind:
+            case FrameKind.HELLO_ACK:
+                if frame.version != VERSION:
+                    self._wrong_version(frame.version)
+                elif ack := HelloAck.parse(frame.payload):
+                    self._hello_ack(ack, frame)
+            case FrameKind.STOPPED:
+                if stopped := Stopped.parse(frame.payload):
+                    self._stopped(stopped, frame)
+            case _ if self._session and self._in_session and frame.session == self._session.number:
+                self._session.take(frame, self._now)
+            case _:
+                self.counters.strangers += 1
+
+    def _wrong_version(self, version: int) -> None:
+        if self._state is _State.GREETING:
+            detail = f"the board speaks version {version} of the wire, this host version {VERSION}"
+            self._refuse(DownReason.VERSION, detail)
+
+    def _hello_ack(self, ack: HelloAck, frame: frames.Frame) -> None:
+        if self._state is _State.GREETING and ack.nonce == self._nonce:
+            self._greeted(ack)
+        elif self._session and self._hello and self._in_session:
+            # A board that greets unasked has no session: it has restarted, or given ours up.
+            if ack.boot_id != self._hello.boot_id:
+                self._lose(DownReason.RESET)
+            elif ack.nonce == 0 and frame.session == self._session.number:
+                self._lose(DownReason.VOIDED, frame.acknowledge)
+
+    def _greeted(self, ack: HelloAck) -> None:
+        self._latch = ack.stop_number
+        self._resend_us = None
+        if self._clearing and ack.stop == self._clearing.reason and self._clear_tries:
+            # The CLEAR was lost, or refused because the wired stop is still open: Up will tell.
+            self._clearing = Clear(ack.stop, ack.stop_number)
+            self._clear_again()
+            return
+        self._clearing = None
+        self._hello = ack
+        number = frames.session_of(ack.boot_id, ack.nonce)
+        self._session = HostSession(
+            number,
+            ack.rx_window,
+            self.counters,
+            self._transmit,
+            lambda e: self._out.append(e),
+            self._chunk,
+            self._now,
+        )
+        if description := self._fetch.known(ack.description_hash):
+            self._up(description)
+        else:
+            self._state = _State.DESCRIBING
+            self._send(Describe(self._fetch.begin(ack.description_hash, self._now)))
+
+    def _up(self, description: Description) -> None:
+        if self._hello and self._session:
+            self._state = _State.UP
+            self._session.up = True
+            self.counters.sessions += 1
+            self._out.append(Up(self._hello, description))
+
+    def _stopped(self, stopped: Stopped, frame: frames.Frame) -> None:
+        ours = self._session is not None and frame.session == self._session.number
+        if self._state is _State.STOPPING:
+            if stopped.answers != self._stops:
+                return  # an earlier stop's answer: this one may not have arrived
+        elif stopped.answers or not (self._in_session and ours):
+            return
+        self._latch = stopped.stop_number
+        outcome = self._end_session(frame.acknowledge if ours else None)
+        self._out.append(Halted(stopped, outcome))
+        self._greet()
+
+    def _chunk(self, chunk: Chunk) -> None:
+        if self._state is not _State.DESCRIBING:
+            return
+        try:
+            found = self._fetch.take(chunk, self._now)
+        except DescriptionError as error:
+            self._refuse(DownReason.DESCRIPTION, str(error))
+            return
+        if isinstance(found, Description):
+            self._up(found)
+        elif found is not None:
+            self._send(Describe(found))

@@ -7,6 +7,7 @@ from firmware_protocol import board_link as bl
 from firmware_protocol import messages as m
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description, PartKind
+from firmware_protocol.window import LinkCounters
 from sim.agenda import Agenda, Entry
 from sim.filler import Filler
 from sim.mechanics.machine import Machine
@@ -24,6 +25,7 @@ class Operation:
     op: int
     part: int
     sensor: str = ""  # the end a stroke waits for
+    leased: bool = False
     left: bool = True  # a turn has left home
     moved: bool = False
     end: Entry | None = None  # lease or time-out
@@ -56,10 +58,10 @@ class Board:
         self._stored = [0] * description.mouths
         self._pushing = [0] * description.mouths  # tiles in the slot that a stroke under way takes along
         self._stop: int = m.StopReason.NONE
+        self._stop_number = 0
+        self._line_open = False  # the wired stop, wired so that a broken wire stops, too
         self._keys = 0
         self._feed_held_by: int | None = None
-        self._last_op = 0
-        self._last_part = m.NO_PART
         self._status_us: int | None = None
         machine.on_sensor = self._on_sensor
         machine.on_eye = self._on_eye
@@ -77,13 +79,19 @@ class Board:
         phase = m.Phase.DOWN if down else m.Phase.UP
         self._act(self._link.handle(bl.Raise(m.KeyEvent(index, phase, self._clock_ms)), self._now))
         both = all(self._keys >> self.description.keys.index(k) & 1 for k in ("lift.1", "lift.2"))
-        if down and key.startswith("lift.") and both:
+        if down and key.startswith("lift.") and both and self._link.is_open:
             # ADD acts here, not over the wire: feeders stand within 50 ms whatever the host does, and no
             # command of a host that has not seen the keys yet starts them again.
             self._feed_held_by = self._link.event_number
             for operation in list(self._ops.values()):
                 if self.description.parts[operation.part].kind in _FEEDS:
                     self._abort(operation)
+
+    def stop_line(self, is_open: bool) -> None:
+        """Open the wired stop, which cuts the motors' power whatever runs here, or close it."""
+        self._line_open = is_open
+        if is_open:
+            self._stop_all(m.StopReason.WIRED)
 
     def tick(self) -> None:
         """Do what is due: silence, status, repeats."""
@@ -97,6 +105,11 @@ class Board:
     def next_deadline(self) -> int | None:
         """Return when `tick` is wanted."""
         return earliest(self._link.next_deadline(), self._status_us, self._silent_at)
+
+    @property
+    def counters(self) -> LinkCounters:
+        """Return what the board's end of the link has seen."""
+        return self._link.counters
 
     @property
     def _now(self) -> int:
@@ -114,7 +127,7 @@ class Board:
 
     @property
     def _sensors(self) -> int:
-        seen = self._machine.sensors()
+        seen = self._machine.sensors() | {"stop.line": self._line_open}
         return sum(1 << i for i, name in enumerate(self.description.sensors) if seen.get(name))
 
     @property
@@ -128,9 +141,11 @@ class Board:
                     self._transmit(data)
                 case bl.Command(message):
                     self._command(message)
-                case bl.EventTaken(number):
-                    if self._feed_held_by == number:
+                case bl.EventTaken():
+                    if self._feed_held_by is not None and not self._link.waits_for(self._feed_held_by):
                         self._feed_held_by = None
+                case bl.NoSession():
+                    self._plain(self._stopped(0) if self._stop else self._hello_ack(0))
 
     def _reply(self, message: m.Message) -> None:
         self._act(self._link.handle(bl.Reply(message), self._now))
@@ -148,18 +163,20 @@ class Board:
         match message:
             case m.Hello(nonce, _):
                 self._welcome(nonce)
-            case m.StopAll():
-                self._stop_all(m.StopReason.HOST)
-            case m.Clear(stopped_for):
-                if stopped_for == self._stop:
+            case m.StopAll(_, number):
+                self._stop_all(m.StopReason.HOST, number)
+            case m.Clear(stopped_for, number):
+                if (stopped_for, number) == (self._stop, self._stop_number) and not self._line_open:
                     self._stop = m.StopReason.NONE
             case m.Renew(op, lease_ms):
                 for operation in self._ops.values():
-                    if operation.op == op and operation.end:
+                    if operation.op == op and operation.leased:
                         self._set_lease(operation, lease_ms)
             case m.Panel():
                 self._show(message)
                 self._done(message.op)
+            case m.Stop(op, part) if part >= len(self.description.parts):
+                self._failed(op, m.FailReason.BAD_ARGUMENT)
             case m.Stop(op, part):
                 if part in self._ops:
                     self._abort(self._ops[part])
@@ -171,9 +188,17 @@ class Board:
                     self._begin(message)
 
     def _welcome(self, nonce: int) -> None:
-        for operation in list(self._ops.values()):
-            self._fail(operation, m.FailReason.ABORTED)
-        ack = m.HelloAck(
+        ack = self._hello_ack(nonce)  # before the moves of the last session end: it names one of them
+        if not self._link.repeats(nonce):
+            self._feed_held_by = None
+            for operation in list(self._ops.values()):
+                self._fail(operation, m.FailReason.ABORTED)
+        self._act(self._link.welcome(ack))
+        self._status_us = self._now + STATUS_REST_US
+
+    def _hello_ack(self, nonce: int) -> m.HelloAck:
+        moving = next(reversed(self._ops.values()), None)
+        return m.HelloAck(
             nonce,
             self._link.boot_id,
             m.ResetCause.POWER_ON,
@@ -183,15 +208,14 @@ class Board:
             self._link.description_hash,
             256,
             self._keys,
-            self._last_op,
-            self._last_part,
+            moving.op if moving else 0,
+            moving.part if moving else m.NO_PART,
             self._stop,
+            self._stop_number,
             self._clock_ms,
             self._sensors,
             self._counts,
         )
-        self._act(self._link.welcome(ack))
-        self._status_us = self._now + STATUS_REST_US
 
     def _refusal(self, message: m.Run | m.Stroke | m.Fill) -> m.FailReason | None:
         """Return why a move is not begun: the board's own interlocks, whatever the host believes."""
@@ -226,7 +250,11 @@ class Board:
         self, kind: PartKind, side: int, end: int, seen: dict[str, bool]
     ) -> m.FailReason | None:
         name = f"S{side}"
-        if kind in _FEEDS or (end == m.End.TURN) != (kind is PartKind.LIFT and end != m.End.HOME):
+        if (
+            end not in _ENDINGS
+            or kind in _FEEDS
+            or (end == m.End.TURN) != (kind is PartKind.LIFT and end != m.End.HOME)
+        ):
             return m.FailReason.BAD_ARGUMENT
         if kind is PartKind.STACKER and end == m.End.FAR and not seen[f"lift.{name}.home"]:
             return m.FailReason.INTERLOCK
@@ -255,7 +283,6 @@ class Board:
             return
         self.executed.append(message)
         operation = self._ops[part] = Operation(message.op, part)
-        self._last_op, self._last_part = message.op, part
         self._reply(m.Accepted(message.op))
         name = self.description.parts[part].name
         match message:
@@ -313,6 +340,7 @@ class Board:
     def _set_lease(self, operation: Operation, lease_ms: int) -> None:
         if operation.end:
             operation.end.cancel()
+        operation.leased = True
         lease_ms = min(lease_ms, self.description.max_lease_ms)
         operation.end = self._agenda.after(1000 * lease_ms, lambda: self._lease_out(operation))
 
@@ -382,18 +410,24 @@ class Board:
     def _failed(self, op: int, reason: m.FailReason) -> None:
         self._reply(m.Failed(op, reason, self._clock_ms, self._sensors, self._counts))
 
-    def _stop_all(self, reason: m.StopReason) -> None:
+    def _stop_all(self, reason: m.StopReason, answers: int = 0) -> None:
         for operation in list(self._ops.values()):
             self._fail(operation, m.FailReason.ABORTED)
         for part in self.description.parts:
             self._machine.drive(part.name, 0)
-        if not self._stop:
+        # The first reason stays, for it is what went wrong; the wired stop comes before every other.
+        if not self._stop or (reason == m.StopReason.WIRED and self._stop != reason):
             self._stop = reason
+            self._stop_number = self._stop_number % 255 + 1
         self._link.void_session()
         self._status_us = None
-        self._plain(m.Stopped(self._stop, self._clock_ms, self._sensors, self._counts))
+        self._plain(self._stopped(answers))
+
+    def _stopped(self, answers: int) -> m.Stopped:
+        return m.Stopped(self._stop, self._stop_number, answers, self._clock_ms, self._sensors, self._counts)
 
 
+_ENDINGS = frozenset(int(end) for end in m.End)
 _ENDS = {
     PartKind.STACKER: ("open", "closed"),
     PartKind.LIFT: ("home", "home"),

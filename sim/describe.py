@@ -17,7 +17,7 @@ def four_mouth(model: MachineModel) -> Description:
     sensors = [f"stacker.S{n}.{end}" for n in SIDES for end in ("open", "closed")]
     sensors += [f"lift.S{n}.home" for n in SIDES]
     sensors += [f"belt.S{n}.full" for n in SIDES]
-    sensors += ["console.down", "console.up"]
+    sensors += ["console.down", "console.up", "stop.line"]
     return Description(
         table="four-mouth",
         simulated=True,

@@ -31,6 +31,13 @@ class PanelKey:
 
 
 @dataclass(frozen=True, slots=True)
+class StopLine:
+    """Somebody opens the wired stop, or closes it."""
+
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """Something breaks now; see `sim.faults`."""
 
@@ -61,7 +68,7 @@ class PanelShows:
     buzzer_ms: int
 
 
-TableEvent = WireIn | PanelKey | Fault | Tick
+TableEvent = WireIn | PanelKey | StopLine | Fault | Tick
 TableEffect = WireOut | PressRemote | PanelShows
 
 
@@ -126,6 +133,8 @@ class SimTable:
                 self.board.receive(data)
             case PanelKey(key, down):
                 self.board.press(key, down)
+            case StopLine(is_open):
+                self.board.stop_line(is_open)
             case Fault(spec):
                 self._plan_fault(parse(spec, self._parts))
             case Tick():

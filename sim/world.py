@@ -47,8 +47,8 @@ class World:
             member = self._members[index]
             self.now_us = time_us
             if isinstance(event, Tick):
-                if time_us != member.planned_us:
-                    continue  # an earlier one was planned after it
+                if member.planned_us != time_us:
+                    continue  # an earlier tick has taken its place and planned its own successor
                 member.planned_us = None
                 deadline = member.core.next_deadline()
                 if deadline is None or deadline > time_us:

@@ -24,6 +24,7 @@ class BoardSession:
     def __init__(self, nonce_seed: int) -> None:
         self.link = hl.HostLink(nonce_seed)
         self._description: Description | None = None
+        self._newest: ev.BoardState | None = None  # of this session
 
     def handle(self, event: SessionEvent, now_us: int) -> tuple[SessionEffect, ...]:
         """Take one event in."""
@@ -75,15 +76,30 @@ class BoardSession:
                 return effect
             case hl.Up(hello, description):
                 self._description = description
+                self._newest = None
                 return self._hello(hello, description)
-            case hl.Down(reason, detail):
-                return ev.LinkLost(reason, detail)
+            case hl.Down(hl.DownReason.CLEARED):
+                return None  # asked for, and nothing moves while everything is stopped
+            case hl.Down(reason, detail, outcome):
+                return ev.LinkLost(reason, detail, outcome.not_executed, outcome.unknown)
+            case hl.Halted(stopped, outcome):
+                self._newest = None
+                state = self._state(stopped)
+                return ev.Stopped(stopped.reason, state, outcome.not_executed, outcome.unknown)
+            case hl.NotSent(op):
+                return ev.Failed(op, "NOT_SENT", self._newest) if self._newest else None
+            case hl.NotSupported(op):
+                return ev.Failed(op, "UNSUPPORTED", self._newest) if self._newest else None
+            case hl.EventsLost():
+                return None
             case hl.Incoming(message, _):
                 return self._incoming(message)
 
     def _incoming(self, message: m.Message) -> SessionEffect | None:
         match message:
-            case m.Status():
+            case m.Status(clock_ms):
+                if self._newest and _before(clock_ms, self._newest.clock_ms):
+                    return None  # overtaken by what came in sequence
                 return ev.Status(self._state(message))
             case m.Accepted(op):
                 return ev.Accepted(op)
@@ -92,8 +108,6 @@ class BoardSession:
             case m.Failed(op, reason):
                 name = m.FailReason(reason).name if reason in list(m.FailReason) else str(reason)
                 return ev.Failed(op, name, self._state(message))
-            case m.Stopped(reason):
-                return ev.Stopped(reason, self._state(message))
             case m.KeyEvent(key, phase) if self._description and key < len(self._description.keys):
                 return ev.PanelKey(self._description.keys[key], phase == m.Phase.DOWN)
             case _:
@@ -113,14 +127,23 @@ class BoardSession:
         )
 
     def _state(self, message: Any) -> ev.BoardState:
+        """Return what the board sees; a late reply tells no older story than what is known already."""
+        if self._newest and _before(message.clock_ms, self._newest.clock_ms):
+            return self._newest
         sensors = self._description.sensors if self._description else ()
         counts: bytes = message.counts
-        return ev.BoardState(
+        self._newest = ev.BoardState(
             message.clock_ms,
             _named(message.sensors, sensors),
             tuple(counts[0::2]),
             tuple(counts[1::2]),
         )
+        return self._newest
+
+
+def _before(clock_ms: int, other_ms: int) -> bool:
+    """Tell whether a time of the board's wrapping clock lies before another."""
+    return (clock_ms - other_ms) & 0xFFFFFFFF >= 1 << 31
 
 
 def _named(bits: int, names: tuple[str, ...]) -> tuple[str, ...]:

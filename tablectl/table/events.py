@@ -70,10 +70,12 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Everything stands; `reason` is a StopReason."""
+    """Everything stands; `reason` is a StopReason. What was under way ended so or is `unknown`."""
 
     reason: int
     state: BoardState
+    not_executed: tuple[OpId, ...] = ()
+    unknown: tuple[OpId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,12 @@ class Entropy:
 
 @dataclass(frozen=True, slots=True)
 class LinkLost:
-    """The session with the board is over."""
+    """The session with the board is over; of each open order it is said whether it can have been executed."""
 
     reason: str
     detail: str
+    not_executed: tuple[OpId, ...] = ()  # never left, or proven not received
+    unknown: tuple[OpId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
