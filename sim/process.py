@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from firmware_protocol.core import TICK, earliest
+from firmware_protocol.pace import PacedClock
 from sim import keys
-from sim.clock import Clock
 from sim.faults import FaultSpecError
 from sim.remote import IrWords, Remote
 from sim.table import Fault, PanelKey, PanelShows, PressRemote, SimTable, TableOptions, WireIn, WireOut
 
 _READ_BYTES = 4096
 _LONGEST_WAIT_S = 1.0
+_SHORTEST_WAIT_S = 0.0002  # while the clock waits for the host, what is due does not come nearer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Process:
     """One simulated table, driven in real time."""
 
     def __init__(self, options: ProcessOptions, table: TableOptions, boot_id: int) -> None:
-        self._clock = Clock(options.speed)
+        self._clock = PacedClock(options.speed)
         self._table = SimTable(table, boot_id)
         self._remote = Remote(table.seed)
         self._selector = selectors.DefaultSelector()
@@ -71,7 +72,7 @@ class Process:
         try:
             while not self._ended:
                 ready = self._selector.select(wait_s)
-                self._now_us = self._clock.now_us(wait_s)
+                self._now_us = self._clock.now_us()
                 for each, _ in ready:
                     each.data()
                 self._tick()
@@ -87,7 +88,7 @@ class Process:
         due = earliest(self._table.next_deadline(), self._remote.next_deadline())
         if due is None:
             return _LONGEST_WAIT_S
-        return min(max(0.0, self._clock.real_s(due - self._now_us)), _LONGEST_WAIT_S)
+        return min(max(_SHORTEST_WAIT_S, self._clock.real_s(due - self._now_us)), _LONGEST_WAIT_S)
 
     def _tick(self) -> None:
         due = self._remote.next_deadline()
@@ -127,6 +128,7 @@ class Process:
     def _read_wire(self) -> None:
         with suppress(BlockingIOError):
             data = os.read(self._master, _READ_BYTES)
+            self._clock.heard()
             # What has come is older than what is due: a late loop must not call its host silent.
             due = self._table.next_deadline()
             at_us = self._now_us if due is None else max(self._seen_us, min(self._now_us, due - 1))

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from aiohttp import web
 
 from firmware_protocol import host_link as hl
 from firmware_protocol.core import TICK
+from firmware_protocol.pace import PacedClock
 from tablectl.board.port import Port
 from tablectl.board.session import BoardSession
 from tablectl.config import Config
@@ -41,7 +41,7 @@ class Daemon:
     def __init__(self, config: Config, speed: float = 1.0, trace: Path | None = None) -> None:
         self._config = config
         self._speed = speed
-        self._start = time.monotonic()
+        self._clock = PacedClock(speed)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._end: asyncio.Future[None] = self._loop.create_future()
@@ -89,7 +89,9 @@ class Daemon:
 
     def dispatch(self, event: Any) -> list[dict[str, Any]]:
         """Give the host an event, carry its effects out, and return those that people may see."""
-        now_us = self._now_us()
+        if isinstance(event, hl.Received):
+            self._clock.heard()
+        now_us = self._clock.now_us()
         told = [seen for effect in self._host.handle(event, now_us) if (seen := self._do(effect, now_us))]
         self._plan()
         return told
@@ -113,9 +115,6 @@ class Daemon:
     def _press(self, key: Key) -> list[dict[str, Any]]:
         return self.dispatch(key)
 
-    def _now_us(self) -> int:
-        return int((time.monotonic() - self._start) * self._speed * 1_000_000)
-
     def _plan(self) -> None:
         if self._timer:
             self._timer.cancel()
@@ -123,7 +122,7 @@ class Daemon:
         self._refuse_scaled_clock()
         deadline = self._host.next_deadline()
         if deadline is not None and not self._end.done():
-            delay_s = max(0.0, (deadline - self._now_us()) / self._speed / 1_000_000)
+            delay_s = self._clock.real_s(deadline - self._clock.now_us())
             self._timer = self._loop.call_later(delay_s, self.dispatch, TICK)
 
     def _refuse_scaled_clock(self) -> None:
