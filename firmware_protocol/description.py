@@ -85,13 +85,13 @@ class Description:
             fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
             fields["parts"] = tuple(Part(**{**p, "kind": PartKind(p["kind"])}) for p in table["parts"])
             found = cls(**fields)
+            found.check()
         except (zlib.error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise DescriptionError(f"the board's description is unreadable: {error}") from error
         if not complete:
             raise DescriptionError("the board's description is cut off or too long")
         if version != FORMAT:
             raise DescriptionError(f"the board's description has format {version}; this host knows {FORMAT}")
-        found.check()
         return found
 
     def check(self) -> None:
@@ -101,19 +101,28 @@ class Description:
             raise DescriptionError(f"the board's description contradicts itself: {why}")
 
         names = [p.name for p in self.parts]
+        texts = (self.table, self.dice, *names, *self.sensors, *self.keys, *self.lamps)
+        if not all(isinstance(text, str) and text for text in texts):
+            refuse("a name is no text")
+        if not all(_is_count(p.max_ma) and (p.stroke_ms == 0 or _is_count(p.stroke_ms)) for p in self.parts):
+            refuse("a part's current or time is no whole number")
         if len(set(names)) != len(names) or len(set(self.sensors)) != len(self.sensors):
             refuse("two parts or sensors have one name")
-        if len(self.parts) > 255 or len(self.sensors) > 32:
-            refuse("more parts or sensors than the wire can number")
-        if not all(_is_count(n) for n in (*self.capacity, self.mouths, self.max_total_ma, self.silence_ms)):
+        if len(self.parts) > 255 or max(len(self.sensors), len(self.lamps)) > 32 or len(self.keys) > 8:
+            refuse("more parts, sensors, lamps or keys than the wire can number")
+        limits = (*self.capacity, self.mouths, self.max_total_ma, self.max_lease_ms, self.silence_ms)
+        if not all(_is_count(n) for n in limits):
             refuse("a count or limit is no positive whole number")
         if len(self.capacity) != 4 or self.mouths not in (4, 8):
             refuse("a table has four sides and four or eight mouths")
+        if any(p.side not in (range(1, 5) if p.kind in _SIDED else (0,)) for p in self.parts):
+            refuse("a part stands at a side that is none")
         for kind, count in _NEEDED.items():
             if len(self.names(kind)) != (count or self.mouths):
                 refuse(f"{len(self.names(kind))} parts of kind {kind} at {self.mouths} mouths")
 
 
+_SIDED = (PartKind.CONVEYOR, PartKind.STACKER, PartKind.LIFT)
 _NEEDED = {PartKind.DRUM: 1, PartKind.CONSOLE: 1, PartKind.LIFT: 4, PartKind.CONVEYOR: 0, PartKind.STACKER: 0}
 
 
