@@ -61,6 +61,9 @@ class FailReason(IntEnum):
     BUSY = 7
     STOPPED = 8  # everything is stopped until CLEAR
     UNSUPPORTED = 9
+    COUNT = 10  # eye and slot of a mouth disagree, or more was taken than is ordered
+    CURRENT = 11  # the motors together would draw more than the supply gives
+    FEED_STALL = 12  # the conveyor of a FILL is held
 
 
 class End(IntEnum):

@@ -58,6 +58,9 @@ class Players:
         self._playing = False
         self._pulled = False
         self._pushed = False
+        self._lose = 0
+        self._strange = 0
+        self.floor = Place("floor")
         self._plan: Entry | None = None
 
     @property
@@ -84,6 +87,32 @@ class Players:
         lifted = [s for s in self._machine.sides if s.wall.tiles]
         if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
             self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
+
+    # --- what goes wrong with people ------------------------------------------------------------------------
+
+    def lose(self, count: int) -> None:
+        """Leave tiles out the next time a set is put in; 0 gives back what lies on the floor."""
+        self._lose = count
+        if not count:
+            for tile in list(self.floor.tiles):
+                tile.move(self._machine.drum.place if self._machine.console.on["console.up"] else self.table)
+
+    def add_strange(self, count: int) -> None:
+        """Put tiles of the other set in, too, the next time."""
+        self._strange = count
+
+    def mix(self, count: int) -> None:
+        """Exchange tiles of the two sets where both lie outside the machine."""
+        piles = [p for p in (self.table, *self._boxes) if len(p) >= count][:2]
+        if len(piles) == 2:
+            first, second = (list(p.tiles[:count]) for p in piles)
+            for tile in first:
+                tile.move(piles[1])
+            for tile in second:
+                tile.move(piles[0])
+
+    def _other(self, source: Place) -> list[Tile]:
+        return [t for p in (self.table, *self._boxes) if p is not source for t in p.tiles]
 
     def _moment(self, least_s: float, most_s: float) -> int:
         return round(1_000_000 * self._rng.uniform(least_s, most_s))
@@ -126,8 +155,14 @@ class Players:
             return
         source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
         if source is not None:
-            for tile in _shuffled(source.tiles, self._rng):
+            order = _shuffled(source.tiles, self._rng)
+            for tile in order[self._lose :]:
                 tile.move(self._machine.drum.place)
+            for tile in order[: self._lose]:
+                tile.move(self.floor)
+            for tile in self._other(source)[: self._strange]:
+                tile.move(self._machine.drum.place)
+            self._lose = self._strange = 0
         self._pushed = True
         self._consider()
 
@@ -137,8 +172,7 @@ class Players:
         backs = {t.back for s in sides for t in s.wall.tiles}
         self.seen.append(WallsSeen("+".join(sorted(backs)), walls))
         for side in sides:
-            for tile in list(side.wall.tiles):
-                tile.move(self.table)
+            side.pull_wall(self.table)
         self._pulled = True
         self._consider()
 

@@ -1,6 +1,5 @@
 """The simulated table as one core: board, machine and players around one agenda."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +7,13 @@ from firmware_protocol import messages as m
 from firmware_protocol.core import Tick, earliest
 from sim.agenda import Agenda
 from sim.board import Board
-from sim.describe import LAMPS, four_mouth
-from sim.faults import FaultSpec, parse
-from sim.mechanics.machine import Machine, MachineModel
+from sim.board.describe import LAMPS, describe
+from sim.faults import Faults
+from sim.mechanics.machine import Machine
+from sim.model import MachineModel, load
 from sim.players import Players
 from sim.tiles import SETS, Place, lay_out
+from sim.wiring import Cable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Mend:
+    """What was broken is repaired now."""
+
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
 class WireOut:
     """Bytes to the host."""
 
@@ -68,8 +76,22 @@ class PanelShows:
     buzzer_ms: int
 
 
-TableEvent = WireIn | PanelKey | StopLine | Fault | Tick
-TableEffect = WireOut | PressRemote | PanelShows
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """The cable was put in or pulled out."""
+
+    in_: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mains:
+    """The mains were given or cut; a host in the table loses its power, too."""
+
+    on: bool
+
+
+TableEvent = WireIn | PanelKey | Fault | Mend | StopLine | Tick
+TableEffect = WireOut | PressRemote | PanelShows | Plugged | Mains
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +104,7 @@ class TableOptions:
     play_us: int = 20_000_000
     seed: int = 0
     faults: tuple[str, ...] = ()
-    model: MachineModel = field(default_factory=MachineModel)
+    model: MachineModel = field(default_factory=lambda: load("four-mouth"))
     faces: tuple[str, ...] | None = None  # None: the usual composition of `tiles` tiles
 
 
@@ -98,6 +120,9 @@ class SimTable:
         self.tiles = [
             t for n, box in enumerate(self.boxes) for t in lay_out(faces, box.name[-1], box, n * len(faces))
         ]
+        self._out: list[TableEffect] = []
+        self._boot_id = boot_id
+        self._mains = True
         self.players = Players(
             self.agenda,
             self.machine,
@@ -107,22 +132,22 @@ class SimTable:
             options.seed,
             lambda key, held_us: self._out.append(PressRemote(key, held_us)),
         )
-        description = four_mouth(options.model)
+        self._cable = Cable(self.agenda, options.seed)
         self.board = Board(
             self.agenda,
             self.machine,
-            description,
+            describe(options.model),
             boot_id,
             b"SIM00001",
-            lambda data: self._out.append(WireOut(data)),
+            lambda data: self._cable.to_host(data, lambda d: self._out.append(WireOut(d))),
             self._show,
         )
-        self._parts = tuple(p.name for p in description.parts)
-        self._out: list[TableEffect] = []
+        self.faults = Faults(self.agenda, self.machine, self.board, self.players, self)
         self.machine.on_console = self.players.console
         self.machine.on_wall = self.players.wall
+        self.machine.on_brown_out = lambda: self.restart_board(m.ResetCause.BROWN_OUT)
         for text in options.faults:
-            self._plan_fault(parse(text, self._parts))
+            self.faults.plan(text)
 
     def handle(self, event: TableEvent, now_us: int) -> tuple[TableEffect, ...]:
         """Take one event in; whatever was due before it happens first, at its own time."""
@@ -130,20 +155,24 @@ class SimTable:
         self._catch_up(now_us)
         match event:
             case WireIn(data):
-                self.board.receive(data)
+                if self._mains:
+                    self._cable.to_board(data, self.board.receive)
             case PanelKey(key, down):
-                self.board.press(key, down)
+                self.board.contact(key, down)
+            case Fault(spec):
+                self.faults.plan(spec)
+                self._catch_up(now_us)
+            case Mend(spec):
+                self.faults.mend(spec)
             case StopLine(is_open):
                 self.board.stop_line(is_open)
-            case Fault(spec):
-                self._plan_fault(parse(spec, self._parts))
             case Tick():
                 pass
         return tuple(self._out)
 
     def next_deadline(self) -> int | None:
         """Return when the next thing happens inside the table."""
-        return earliest(self.agenda.next_us(), self.board.next_deadline())
+        return earliest(self.agenda.next_us(), self.board.next_deadline() if self._mains else None)
 
     def truth(self) -> dict[str, Any]:
         """Return where every tile is, for tests and the control socket; the host never sees this."""
@@ -156,17 +185,39 @@ class SimTable:
 
     def places(self) -> tuple[Place, ...]:
         """Return every place where a tile can be."""
-        return (*self.machine.places(), self.players.table, *self.boxes)
+        return (*self.machine.places(), self.players.table, self.players.floor, *self.boxes)
+
+    # --- what faults do to cable and mains ------------------------------------------------------------------
+
+    def wire(self, fault: str, on: bool) -> None:
+        """Let the wire be mute, slow, noisy or unplugged, or well again."""
+        (self._cable.faults.add if on else self._cable.faults.discard)(fault)
+        if fault == "unplug":
+            self._out.append(Plugged(not on))
+
+    def mains(self, on: bool) -> None:
+        """Cut the mains or give them back: the board keeps its counts and nothing else."""
+        if on == self._mains:
+            return
+        self._mains = on
+        self.machine.power(on)
+        self._out.append(Mains(on))
+        if on:
+            self.restart_board(m.ResetCause.POWER_ON)
+        else:
+            self.board.halt()
+
+    def restart_board(self, cause: m.ResetCause) -> None:
+        """Let the board restart, with another boot id."""
+        self._boot_id = self._boot_id + 1 & 0xFFFFFFFF
+        self.board.restart(self._boot_id, cause)
 
     def _catch_up(self, now_us: int) -> None:
         while (due := self.next_deadline()) is not None and due <= now_us:
             self.agenda.run_until(max(due, self.agenda.now_us))
-            self.board.tick()
+            if self._mains:
+                self.board.tick()
         self.agenda.run_until(now_us)
-
-    def _plan_fault(self, fault: FaultSpec) -> None:
-        acts: dict[str, Callable[[], None]] = {"disconnected": lambda: self.machine.disconnect(fault.part)}
-        self.agenda.at(fault.at_us, acts[fault.kind])
 
     def _show(self, panel: m.Panel) -> None:
         lamps = tuple(name for i, name in enumerate(LAMPS) if panel.lamps >> i & 1)

@@ -82,8 +82,7 @@ def wash(r: Rig, box: int = 0, but: int = 0) -> None:
 def pull_walls(r: Rig) -> None:
     """Take the standing walls off the latches."""
     for side in r.table.machine.sides:
-        for tile in list(side.wall.tiles):
-            tile.move(r.table.players.table)
+        side.pull_wall(r.table.players.table)
 
 
 def standing(rule: str = "riichi", **table: Any) -> Rig:

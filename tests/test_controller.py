@@ -24,6 +24,7 @@ from helpers import (
 
 from firmware_protocol import messages as m
 from sim.lab.rig import Rig
+from sim.table import PanelKey
 from tablectl.table import events as ev
 from tablectl.table.intents import Intent
 
@@ -123,12 +124,12 @@ def test_feeders_stand_within_50_ms_of_both_lift_keys_whatever_the_host_does() -
     wash(r)
     run_to(r, "washing")
     run_for(r, 6)
-    r.world.post(r.world.now_us, "table", __import__("sim.table").table.PanelKey("lift.1", True))
-    r.world.post(r.world.now_us, "table", __import__("sim.table").table.PanelKey("lift.2", True))
+    r.world.post(r.world.now_us, "table", PanelKey("lift.1", True))
+    r.world.post(r.world.now_us, "table", PanelKey("lift.2", True))
     run_for(r, 0.05)
     machine = r.table.machine
     assert not machine.drum.running
-    assert all(s.mouth._direction == 0 for s in machine.sides)
+    assert all(not s.mouth.running for s in machine.sides)
 
 
 def test_a_forgotten_tile_does_not_end_in_ready() -> None:
@@ -212,7 +213,7 @@ def test_an_unplugged_motor_does_not_end_in_standing_walls(part: str, repaired: 
     assert stacks(r) != STACKS["riichi"]
     assert r.controller.state == "fault"
     if repaired:
-        r.table.machine.crank(part).disconnected = False
+        r.table.machine.motors[part].plug(True)
         r.press("RESET")
         run_to(r, "unhomed", 2)
         r.press("START", held_us=1_900_000)
@@ -403,7 +404,7 @@ def test_a_host_that_falls_silent_does_not_leave_a_motor_running() -> None:
     run_for(r, 0.74)
     machine = r.table.machine
     assert not machine.drum.running, f"silent since {cut}"
-    assert all(s.mouth._direction == 0 and s.stacker.direction == 0 for s in machine.sides)
+    assert all(not s.mouth.running and not s.stacker.turning for s in machine.sides)
     r.to_table.deliver = monkey
     run_to(r, "fault", 5)
     assert r.faults()[0] in ("E10", "E12")

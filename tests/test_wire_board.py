@@ -82,7 +82,7 @@ def test_renew_starts_nothing_that_has_ended(hand: BareHand) -> None:
 
 
 def test_renew_does_not_lengthen_a_stroke(hand: BareHand) -> None:
-    hand.table.machine.disconnect("console")
+    hand.table.machine.motors["console"].plug(False)
     hand.stroke("console", m.End.FAR)
     hand.command(m.Renew(1, 200))
     got = messages_of(hand.wait(3_900_000))

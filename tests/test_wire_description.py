@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sim.describe import four_mouth
 
 from firmware_protocol.description import Description
 from firmware_protocol.errors import DescriptionError
-from sim.describe import four_mouth
 from sim.mechanics.machine import MachineModel
 
 GOOD = four_mouth(MachineModel())

@@ -7,7 +7,7 @@ from typing import Any
 from firmware_protocol import host_link as hl
 from sim import keys
 from sim.remote import IrWords, Remote
-from sim.table import PanelShows, PressRemote, SimTable, TableOptions, WireIn, WireOut
+from sim.table import PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
 from sim.world import Wire, World
 from tablectl.board.session import BoardSession
 from tablectl.remote import keymap
@@ -84,6 +84,8 @@ class Rig:
                 self.to_host.send(data, now_us)
             case PressRemote(key, held_us):
                 self.world.post(now_us, "remote", keys.press(key, held_us))
+            case Plugged(in_):
+                self.world.post(now_us, "host", hl.Opened() if in_ else hl.Closed())
             case PanelShows():
                 self.shown.append((now_us, effect))
 

@@ -1,176 +1,161 @@
-"""The four-mouth machine: drum, mouths, stackers, lifts, console, and the tiles in them."""
+"""The four-mouth machine: motors in, sensor edges out; drum, sides, console, supply and door."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from firmware_protocol.description import PartKind
 from sim.agenda import Agenda
-from sim.mechanics.crank import TURN, WINDOW, Crank
+from sim.mechanics.crank import TURN, Crank
 from sim.mechanics.drum import Drum
-from sim.mechanics.mouth import Mouth, MouthModel
+from sim.mechanics.eye import Eye
+from sim.mechanics.motor import Motor
+from sim.mechanics.mouth import Mouth
+from sim.mechanics.side import Side
+from sim.model import MachineModel
 from sim.tiles import Place
 
 SIDES = (1, 2, 3, 4)
-PUSHED_ANGLE = TURN // 2 - WINDOW - 1_000  # the stack is in the store when the closed sensor comes on
-LATCH_ANGLE = TURN * 45 // 100  # on its way up the tray leaves the wall on its latches
-
-
-@dataclass(frozen=True, slots=True)
-class MachineModel:
-    """What a four-mouth machine is like; the defaults wash 136 tiles in 18 to 35 s."""
-
-    mouth: MouthModel = field(default_factory=MouthModel)
-    take_chance: float = 0.95
-    few_tiles: int = 3
-    stacker_ms: int = 375
-    lift_ms: int = 2600
-    console_ms: int = 2000
-    capacity: int = 20  # stacks a side holds
-
-
-class Side:
-    """One side's store, latches and the mechanisms between."""
-
-    def __init__(self, machine: "Machine", number: int, mouth: Mouth) -> None:
-        self.name = f"S{number}"
-        self.mouth = mouth
-        self.store = Place(f"store.{self.name}")
-        self.wall = Place(f"wall.{self.name}")
-        self._machine = machine
-        model = machine.model
-        stacker, lift = f"stacker.{self.name}", f"lift.{self.name}"
-        self.stacker = Crank(
-            machine.agenda,
-            2 * model.stacker_ms * 1000,
-            {f"{stacker}.open": 0, f"{stacker}.closed": TURN // 2},
-            {PUSHED_ANGLE: self._push},
-            self._stacker_sensor,
-        )
-        self.lift = Crank(
-            machine.agenda,
-            model.lift_ms * 1000,
-            {f"{lift}.home": 0},
-            {LATCH_ANGLE: self._latch},
-            lambda name, active: machine.on_sensor(name, active),
-        )
-        mouth.slot_free = self._slot_free
-
-    def _slot_free(self) -> bool:
-        return self.stacker.on[f"stacker.{self.name}.open"] and not self.stacker.direction
-
-    def drive_stacker(self, direction: int) -> None:
-        """Drive the stacker; a slot it leaves free takes waiting tiles."""
-        self.stacker.drive(direction)
-        self.mouth.settle()
-
-    def _stacker_sensor(self, name: str, active: bool) -> None:
-        self._machine.on_sensor(name, active)
-        self.mouth.settle()
-
-    def _push(self, direction: int) -> bool:
-        if not self.lift.on[f"lift.{self.name}.home"]:
-            self._machine.violations.append(f"{self.name}: pushed against a tray that is not home")
-            return False
-        if len(self.store) >= 2 * self._machine.model.capacity:
-            self._machine.violations.append(f"{self.name}: pushed into a full store")
-            return False
-        for tile in list(self.mouth.slot.tiles):
-            tile.move(self.store)
-        return True
-
-    def _latch(self, direction: int) -> bool:
-        if not self.store.tiles:
-            return True
-        if direction > 0 and self.wall.tiles:
-            return False  # the wall before has not been pulled off: the lift stalls under it
-        if not self._machine.console.on["console.down"]:
-            self._machine.violations.append(f"{self.name}: raised while the console was not down")
-        for tile in list(self.store.tiles):
-            tile.move(self.wall)
-        self._machine.on_wall(self.name)
-        return True
+DOOR = "door.open"
 
 
 class Machine:
-    """Motors in, sensor edges out. Part names are those of the board's description."""
+    """Part and sensor names are those of the board's description; the board sets the `on_…` calls."""
 
     def __init__(self, agenda: Agenda, model: MachineModel, seed: int) -> None:
         self.agenda = agenda
         self.model = model
         self.violations: list[str] = []
         self.on_sensor: Callable[[str, bool], None] = lambda name, active: None
-        self.on_eye: Callable[[int, int], None] = lambda side, direction: None
+        self.on_eye: Callable[[int, tuple[int, ...], int], None] = lambda side, peaks, direction: None
+        self.on_stall: Callable[[str], None] = lambda part: None
+        self.on_brown_out: Callable[[], None] = lambda: None
         self.on_wall: Callable[[str], None] = lambda side: None
         self.on_console: Callable[[bool], None] = lambda is_up: None
-        self.drum = Drum(agenda, model.take_chance, model.few_tiles)
+        self._forced: dict[str, bool] = {}
+        self._door_open = False
+        self.drum = Drum(agenda, model.drum)
         self.console = Crank(
             agenda,
-            2 * model.console_ms * 1000,
+            2000 * model.travel.console_ms,
             {"console.down": 0, "console.up": TURN // 2},
             {},
             self._console_sensor,
+            lambda held: self.motors["console"].hold(held),
         )
-        self.sides = tuple(Side(self, n, self._mouth(n, seed)) for n in SIDES)
+        self.sides = tuple(self._side(n, seed) for n in SIDES)
+        self.motors = self._motors()
 
-    def _mouth(self, number: int, seed: int) -> Mouth:
-        # A stream of its own for each mouth: what one does never shifts another's chance.
-        rng = random.Random(f"{seed}/mouth/{number}")
-        return Mouth(
+    def _side(self, number: int, seed: int) -> Side:
+        # Streams of their own for each mouth: what one does never shifts another's chance.
+        eye = Eye(self.model.eye, random.Random(f"{seed}/eye/{number}"))
+        mouth = Mouth(
             f"S{number}",
             self.agenda,
             self.drum,
+            eye,
             self.model.mouth,
-            rng,
-            lambda direction: self.on_eye(number, direction),
-            lambda full: self.on_sensor(f"belt.S{number}.full", full),
+            random.Random(f"{seed}/mouth/{number}"),
+            lambda peaks, direction: self.on_eye(number, peaks, direction),
+            self._edge,
+        )
+        return Side(
+            self.agenda,
+            number,
+            self.model,
+            mouth,
+            self._edge,
+            lambda part, held: self.motors[part].hold(held),
+            lambda side: self.on_wall(side),
+            self.violations.append,
+            lambda: self.console.on["console.down"],
         )
 
-    def _console_sensor(self, name: str, active: bool) -> None:
-        self.on_sensor(name, active)
-        if name == "console.up":
-            self.on_console(active)
-
-    def sensors(self) -> dict[str, bool]:
-        """Return what every sensor sees now."""
-        seen: dict[str, bool] = {}
+    def _motors(self) -> dict[str, Motor]:
+        current = self.model.current
+        turns: dict[str, tuple[int, Callable[[int], None]]] = {"drum": (current.drum_ma, self.drum.turn)}
         for side in self.sides:
-            seen |= side.stacker.on | side.lift.on | {f"belt.{side.name}.full": side.mouth.full}
-        return seen | self.console.on
+            turns[f"conveyor.{side.name}"] = (current.conveyor_ma, side.mouth.turn)
+            turns[f"stacker.{side.name}"] = (current.stacker_ma, side.turn_stacker)
+            turns[f"lift.{side.name}"] = (current.lift_ma, side.lift.turn)
+        turns["console"] = (current.console_ma, self.console.turn)
+        return {
+            name: Motor(self.agenda, name, max_ma, turn, lambda part: self.on_stall(part))
+            for name, (max_ma, turn) in turns.items()
+        }
+
+    # --- what the board drives and reads --------------------------------------------------------------------
 
     def drive(self, part: str, direction: int) -> None:
         """Switch one motor on or off; a conveyor that runs forward picks only with its gate open."""
-        kind, _, side = part.partition(".")
-        if kind == "drum":
-            self.drum.drive(direction)
-        elif kind == "console":
-            self.console.drive(direction)
-        elif kind == "conveyor":
-            self._side(side).mouth.drive(direction)
-        elif kind == "stacker":
-            self._side(side).drive_stacker(direction)
-        else:
-            self._side(side).lift.drive(direction)
+        self.motors[part].drive(direction)
+        if self.current_ma > self.model.current.brown_out_ma:
+            self.on_brown_out()
 
     def open_gate(self, side: int, is_open: bool) -> None:
         """Open or close the pick-up of one side."""
         self.sides[side - 1].mouth.open_gate(is_open)
 
-    def disconnect(self, part: str) -> None:
-        """Take the plug out of one crank's motor."""
-        self.crank(part).disconnected = True
-        self.crank(part).drive(0)
+    @property
+    def current_ma(self) -> int:
+        """Return what all motors draw together."""
+        return sum(m.current_ma for m in self.motors.values())
+
+    def sensors(self) -> dict[str, bool]:
+        """Return what every sensor tells now."""
+        seen: dict[str, bool] = {DOOR: self._door_open}
+        for side in self.sides:
+            belt, slot = f"belt.{side.name}.full", f"slot.{side.name}.full"
+            seen |= side.stacker.on | side.lift.on
+            seen |= {belt: side.mouth.full, slot: side.mouth.slot_full}
+        return seen | self.console.on | self._forced
+
+    # --- what people and faults do --------------------------------------------------------------------------
+
+    def open_door(self, is_open: bool) -> None:
+        """Open or shut the service door; open, it cuts the power of every motor."""
+        self._door_open = is_open
+        self.power(not is_open)
+        self._edge(DOOR, is_open)
+
+    def power(self, on: bool) -> None:
+        """Give or cut the power of all motors."""
+        for motor in self.motors.values():
+            motor.power(on)
+
+    def force_sensor(self, name: str, value: bool | None) -> None:
+        """Let a sensor tell one thing for ever, or the truth again with None."""
+        before = self.sensors()[name]
+        if value is None:
+            self._forced.pop(name, None)
+        else:
+            self._forced[name] = value
+        after = self.sensors()[name]
+        if after != before:
+            self.on_sensor(name, after)
 
     def crank(self, part: str) -> Crank:
         """Return the crank that a part's motor turns."""
         kind, _, side = part.partition(".")
-        if kind == "console":
+        if kind == PartKind.CONSOLE:
             return self.console
-        return self._side(side).stacker if kind == "stacker" else self._side(side).lift
+        return self.side(side).stacker if kind == PartKind.STACKER else self.side(side).lift
 
-    def _side(self, name: str) -> Side:
+    def side(self, name: str) -> Side:
+        """Return the side of that name."""
         return self.sides[int(name[1:]) - 1]
 
     def places(self) -> tuple[Place, ...]:
         """Return every place of the machine that can hold tiles."""
         of_sides = [p for s in self.sides for p in (s.mouth.belt, s.mouth.slot, s.store, s.wall)]
         return (self.drum.place, *of_sides)
+
+    # --- edges ----------------------------------------------------------------------------------------------
+
+    def _edge(self, name: str, active: bool) -> None:
+        if name not in self._forced:
+            self.on_sensor(name, active)
+
+    def _console_sensor(self, name: str, active: bool) -> None:
+        self._edge(name, active)
+        if name == "console.up":
+            self.on_console(active)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from sim.agenda import Agenda, Entry
 from sim.mechanics.drum import Drum
+from sim.mechanics.eye import Eye
+from sim.model import MouthModel
 from sim.tiles import Place, Tile
+
+STACK = 2  # tiles that the slot holds: one above the other
 
 
 @dataclass(slots=True)
@@ -16,28 +20,32 @@ class _Riding:
 
 
 class Mouth:
-    """The feeder of one side; `on_eye` is called for each tile at the eye, with the belt's direction."""
+    """The feeder of one side; `on_eye` gets the peaks of each tile at the eye and the belt's direction."""
 
     def __init__(
         self,
         name: str,
         agenda: Agenda,
         drum: Drum,
-        model: "MouthModel",
+        eye: Eye,
+        model: MouthModel,
         rng: random.Random,
-        on_eye: Callable[[int], None],
-        on_full: Callable[[bool], None],
+        on_eye: Callable[[tuple[int, ...], int], None],
+        on_sensor: Callable[[str, bool], None],
     ) -> None:
         self.belt = Place(f"belt.{name}")
         self.slot = Place(f"slot.{name}")
+        self.eye = eye
+        self.jammed = False  # a tile stands half in the slot: nothing passes, and the stacker hits it
         self.slot_free: Callable[[], bool] = lambda: True  # the stacker is open and stands
+        self._name = name
         self._agenda = agenda
         self._drum = drum
         self._model = model
         self._rng = rng
-        self._pace = max(0.8, rng.gauss(1.0, model.mouth_spread))
+        self._pace = max(0.8, rng.gauss(1.0, model.spread))
         self._on_eye = on_eye
-        self._on_full = on_full
+        self._on_sensor = on_sensor
         self._riding: list[_Riding] = []
         self._direction = 0
         self._gate = False
@@ -51,7 +59,17 @@ class Mouth:
         """Tell what the belt-full sensor sees."""
         return len(self._riding) >= self._model.belt_tiles
 
-    def drive(self, direction: int) -> None:
+    @property
+    def slot_full(self) -> bool:
+        """Tell what the slot's sensor sees: a whole stack."""
+        return len(self.slot) >= STACK
+
+    @property
+    def running(self) -> bool:
+        """Tell whether the conveyor moves."""
+        return self._direction != 0
+
+    def turn(self, direction: int) -> None:
         """Run the conveyor forward (1), back (-1) or not (0)."""
         if direction != self._direction:
             self._ride()
@@ -63,6 +81,14 @@ class Mouth:
         """Let the pick-up take tiles, or not."""
         self._gate = is_open
         self._replan_pocket()
+
+    def empty_slot(self, into: Place) -> None:
+        """Let the stacker push what is in the slot into the store."""
+        was_full = self.slot_full
+        for tile in list(self.slot.tiles):
+            tile.move(into)
+        if was_full:
+            self._on_sensor(f"slot.{self._name}.full", False)
 
     def settle(self) -> None:
         """Let waiting tiles fall into a slot that has become free."""
@@ -82,7 +108,7 @@ class Mouth:
         picking = self._direction > 0 and self._gate and self._drum.running
         if picking and self._pocket is None:
             wobble = 1 + self._rng.uniform(-1, 1) * self._model.pocket_wobble
-            delay = round(self._model.pocket_us * self._pace * wobble)
+            delay = round(1000 * self._model.pocket_ms * self._pace * wobble)
             self._pocket = self._agenda.after(delay, self._pass_pocket)
         elif not picking and self._pocket is not None:
             self._pocket.cancel()
@@ -91,17 +117,21 @@ class Mouth:
     def _pass_pocket(self) -> None:
         self._pocket = None
         self._replan_pocket()
-        if not self.full and self._drum.offers(self._rng):
-            self._take(self._drum.pick(self._rng))
+        if self.full:
+            return
+        for_lower = (len(self.slot) + len(self._riding)) % STACK == 0
+        tile = self._drum.pick(self._rng, for_lower)
+        if tile is not None:
+            self._take(tile)
 
     def _take(self, tile: Tile) -> None:
         self._ride()
         tile.move(self.belt)
-        self._riding.append(_Riding(tile, self._model.belt_us))
-        if self.full:
-            self._on_full(True)
+        self._drum.forget(tile)
+        self._riding.append(_Riding(tile, 1000 * self._model.belt_ms))
+        self._tell_full(before=False)
         self._replan_arrival()
-        self._on_eye(1)
+        self._on_eye(self.eye.pass_tile(), 1)
 
     def _replan_arrival(self) -> None:
         if self._arrival:
@@ -109,36 +139,30 @@ class Mouth:
             self._arrival = None
         if not self._riding:
             return
-        if self._direction > 0 and len(self.slot) < 2 and self.slot_free():
+        if self._direction > 0 and not self.jammed and len(self.slot) < STACK and self.slot_free():
             self._arrival = self._agenda.after(self._riding[0].to_go_us, self._arrive)
         elif self._direction < 0:
             last = self._riding[-1]
-            self._arrival = self._agenda.after(self._model.belt_us - last.to_go_us, self._give_back)
+            back_us = 1000 * self._model.belt_ms - last.to_go_us
+            self._arrival = self._agenda.after(back_us, self._give_back)
 
     def _arrive(self) -> None:
         self._ride()
-        was_full = self.full
+        before = self.full
         self._riding.pop(0).tile.move(self.slot)
-        if was_full:
-            self._on_full(False)
+        self._tell_full(before)
         self._replan_arrival()
+        if self.slot_full:
+            self._on_sensor(f"slot.{self._name}.full", True)
 
     def _give_back(self) -> None:
         self._ride()
-        was_full = self.full
+        before = self.full
         self._riding.pop().tile.move(self._drum.place)
-        if was_full:
-            self._on_full(False)
+        self._tell_full(before)
         self._replan_arrival()
-        self._on_eye(-1)
+        self._on_eye(self.eye.pass_tile(), -1)
 
-
-@dataclass(frozen=True, slots=True)
-class MouthModel:
-    """What one mouth is like. Times are tunable, no source measures them."""
-
-    pocket_us: int = 480_000
-    pocket_wobble: float = 0.12
-    mouth_spread: float = 0.04
-    belt_us: int = 700_000
-    belt_tiles: int = 4
+    def _tell_full(self, before: bool) -> None:
+        if self.full != before:
+            self._on_sensor(f"belt.{self._name}.full", self.full)

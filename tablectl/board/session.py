@@ -9,6 +9,7 @@ from firmware_protocol.description import Description
 from tablectl.table import events as ev
 
 LEASE_MS = 2_000
+_COUNT = 0x3F  # the stored byte's high bits say that the count is in doubt
 _ENDS = {ev.Verb.STROKE_HOME: m.End.HOME, ev.Verb.STROKE_FAR: m.End.FAR, ev.Verb.STROKE_TURN: m.End.TURN}
 
 SessionEvent = hl.Opened | hl.Closed | hl.Received | ev.Command | ev.Panel | ev.StopAll | ev.ClearStop | Tick
@@ -136,7 +137,8 @@ class BoardSession:
             message.clock_ms,
             _named(message.sensors, sensors),
             tuple(counts[0::2]),
-            tuple(counts[1::2]),
+            tuple(c & _COUNT for c in counts[1::2]),
+            tuple(c & ~_COUNT != 0 for c in counts[1::2]),
         )
         return self._newest
 

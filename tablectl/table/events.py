@@ -12,12 +12,16 @@ JournalId = int
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """What the board's sensors see and what it has counted, per mouth, since each store was last emptied."""
+    """What the board's sensors see and what it has counted, per mouth, since each store was last emptied.
+
+    `unsure` tells that nobody saw what a lift did: the store holds `stored` tiles or none.
+    """
 
     clock_ms: int
     sensors: tuple[str, ...]
     taken: tuple[int, ...]
     stored: tuple[int, ...]
+    unsure: tuple[bool, ...] = ()
 
 
 # --- events -------------------------------------------------------------------------------------------------

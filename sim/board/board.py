@@ -9,13 +9,17 @@ from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description, PartKind
 from firmware_protocol.window import LinkCounters
 from sim.agenda import Agenda, Entry
-from sim.filler import Filler
-from sim.mechanics.machine import Machine
+from sim.board.counts import STACK, Counts
+from sim.board.describe import STOP_LINE
+from sim.board.filler import Filler
+from sim.board.interlocks import FEEDS, Interlocks, Move
+from sim.board.keys import Keys
+from sim.board.stroke import Stroke
+from sim.mechanics.machine import DOOR, Machine
 
 STATUS_BUSY_US = 200_000
 STATUS_REST_US = 1_000_000
 FIRMWARE = 0x0001
-_FEEDS = (PartKind.DRUM, PartKind.CONVEYOR)
 
 
 @dataclass(slots=True)
@@ -24,11 +28,9 @@ class Operation:
 
     op: int
     part: int
-    sensor: str = ""  # the end a stroke waits for
     leased: bool = False
-    left: bool = True  # a turn has left home
-    moved: bool = False
-    end: Entry | None = None  # lease or time-out
+    lease: Entry | None = None
+    stroke: Stroke | None = None
     filler: Filler | None = None
 
 
@@ -54,9 +56,11 @@ class Board:
         self._uid = uid
         self._link = bl.BoardLink(boot_id, description.to_bytes())
         self._ops: dict[int, Operation] = {}
-        self._taken = [0] * description.mouths
-        self._stored = [0] * description.mouths
-        self._pushing = [0] * description.mouths  # tiles in the slot that a stroke under way takes along
+        self._counts = Counts(description.mouths)
+        self._beyond: set[str] = set()  # parts that have passed their far end since they were home
+        self._interlocks = Interlocks(description, self._counts, self._seen, lambda: tuple(self._ops))
+        self._contacts = Keys(agenda, self._press)
+        self._reset_cause = m.ResetCause.POWER_ON
         self._stop: int = m.StopReason.NONE
         self._stop_number = 0
         self._line_open = False  # the wired stop, wired so that a broken wire stops, too
@@ -65,6 +69,7 @@ class Board:
         self._status_us: int | None = None
         machine.on_sensor = self._on_sensor
         machine.on_eye = self._on_eye
+        machine.on_stall = self._on_stall
 
     # --- in and out -----------------------------------------------------------------------------------------
 
@@ -72,8 +77,11 @@ class Board:
         """Take bytes from the wire."""
         self._act(self._link.handle(bl.Received(data), self._now))
 
-    def press(self, key: str, down: bool) -> None:
-        """Let a panel key go down or up."""
+    def contact(self, key: str, closed: bool) -> None:
+        """Let the contact of a panel key close or open."""
+        self._contacts.contact(key, closed)
+
+    def _press(self, key: str, down: bool) -> None:
         index = self.description.keys.index(key)
         self._keys = self._keys | 1 << index if down else self._keys & ~(1 << index)
         phase = m.Phase.DOWN if down else m.Phase.UP
@@ -84,14 +92,32 @@ class Board:
             # command of a host that has not seen the keys yet starts them again.
             self._feed_held_by = self._link.event_number
             for operation in list(self._ops.values()):
-                if self.description.parts[operation.part].kind in _FEEDS:
+                if self.description.parts[operation.part].kind in FEEDS:
                     self._abort(operation)
 
     def stop_line(self, is_open: bool) -> None:
         """Open the wired stop, which cuts the motors' power whatever runs here, or close it."""
         self._line_open = is_open
+        self._machine.power(not is_open)
         if is_open:
             self._stop_all(m.StopReason.WIRED)
+
+    def halt(self) -> None:
+        """Lose the power: every output is off, nothing is said of it."""
+        for operation in list(self._ops.values()):
+            self._drop(operation)
+        for part in self.description.parts:
+            self._machine.drive(part.name, 0)
+        self._status_us = None
+
+    def restart(self, boot_id: int, cause: m.ResetCause) -> None:
+        """Start anew: only the counts outlive it."""
+        self.halt()
+        self._link = bl.BoardLink(boot_id, self.description.to_bytes())
+        self._reset_cause = cause
+        self._stop = m.StopReason.WIRED if self._line_open else m.StopReason.NONE
+        self._keys = 0
+        self._feed_held_by = None
 
     def tick(self) -> None:
         """Do what is due: silence, status, repeats."""
@@ -127,12 +153,11 @@ class Board:
 
     @property
     def _sensors(self) -> int:
-        seen = self._machine.sensors() | {"stop.line": self._line_open}
-        return sum(1 << i for i, name in enumerate(self.description.sensors) if seen.get(name))
+        seen = self._seen()
+        return sum(1 << i for i, name in enumerate(self.description.sensors) if seen[name])
 
-    @property
-    def _counts(self) -> bytes:
-        return bytes(v for pair in zip(self._taken, self._stored, strict=True) for v in pair)
+    def _seen(self) -> dict[str, bool]:
+        return self._machine.sensors() | {STOP_LINE: self._line_open}
 
     def _act(self, effects: tuple[bl.BoardLinkEffect, ...]) -> None:
         for effect in effects:
@@ -154,7 +179,7 @@ class Board:
         self._act(self._link.handle(bl.Plain(message), self._now))
 
     def _send_status(self) -> None:
-        self._plain(m.Status(self._clock_ms, self._sensors, self._counts))
+        self._plain(m.Status(self._clock_ms, self._sensors, self._counts.to_wire()))
         self._status_us = self._now + (STATUS_BUSY_US if self._ops else STATUS_REST_US)
 
     # --- commands -------------------------------------------------------------------------------------------
@@ -166,7 +191,8 @@ class Board:
             case m.StopAll(_, number):
                 self._stop_all(m.StopReason.HOST, number)
             case m.Clear(stopped_for, number):
-                if (stopped_for, number) == (self._stop, self._stop_number) and not self._line_open:
+                held = self._line_open or self._seen()[DOOR]
+                if (stopped_for, number) == (self._stop, self._stop_number) and not held:
                     self._stop = m.StopReason.NONE
             case m.Renew(op, lease_ms):
                 for operation in self._ops.values():
@@ -201,7 +227,7 @@ class Board:
         return m.HelloAck(
             nonce,
             self._link.boot_id,
-            m.ResetCause.POWER_ON,
+            self._reset_cause,
             self._uid,
             m.MINOR,
             FIRMWARE,
@@ -214,177 +240,136 @@ class Board:
             self._stop_number,
             self._clock_ms,
             self._sensors,
-            self._counts,
+            self._counts.to_wire(),
         )
 
-    def _refusal(self, message: m.Run | m.Stroke | m.Fill) -> m.FailReason | None:
-        """Return why a move is not begun: the board's own interlocks, whatever the host believes."""
+    def _refusal(self, move: Move) -> m.FailReason | None:
         if self._stop:
             return m.FailReason.STOPPED
-        parts = self.description.parts
-        part = self._part_of(message)
-        if part is None:
-            return m.FailReason.BAD_ARGUMENT
-        if part in self._ops:
-            return m.FailReason.BUSY
-        kind, seen = parts[part].kind, self._machine.sensors()
-        side = f"S{parts[part].side}"
-        match message:
-            case m.Run(direction=direction):
-                if kind not in _FEEDS or direction not in (1, -1):
-                    return m.FailReason.BAD_ARGUMENT
-                if self._feed_held_by is not None:
-                    return m.FailReason.ABORTED
-            case m.Fill(mouth=mouth, tiles=tiles):
-                if tiles > 2 * self.description.capacity[mouth] or tiles < self._taken[mouth]:
-                    return m.FailReason.BAD_ARGUMENT
-                if self._feed_held_by is not None:
-                    return m.FailReason.ABORTED
-                if not seen[f"lift.{side}.home"] or self._busy(f"stacker.{side}", f"lift.{side}"):
-                    return m.FailReason.INTERLOCK
-            case m.Stroke(end=end):
-                return self._stroke_refusal(kind, parts[part].side, end, seen)
-        return None
+        return self._interlocks.refusal(move, self._feed_held_by is not None)
 
-    def _stroke_refusal(
-        self, kind: PartKind, side: int, end: int, seen: dict[str, bool]
-    ) -> m.FailReason | None:
-        name = f"S{side}"
-        if (
-            end not in _ENDINGS
-            or kind in _FEEDS
-            or (end == m.End.TURN) != (kind is PartKind.LIFT and end != m.End.HOME)
-        ):
-            return m.FailReason.BAD_ARGUMENT
-        if kind is PartKind.STACKER and end == m.End.FAR and not seen[f"lift.{name}.home"]:
-            return m.FailReason.INTERLOCK
-        if kind is PartKind.LIFT:
-            blocked = not seen[f"stacker.{name}.open"] or not seen["console.down"]
-            filling = self._taken[side - 1] != self._stored[side - 1]
-            if blocked or self._busy(f"stacker.{name}", "console") or (end == m.End.TURN and filling):
-                return m.FailReason.INTERLOCK
-        if kind is PartKind.CONSOLE and self._busy(*self.description.names(PartKind.LIFT)):
-            return m.FailReason.INTERLOCK
-        return None
-
-    def _part_of(self, message: m.Run | m.Stroke | m.Fill) -> int | None:
-        if isinstance(message, m.Fill):
-            if message.mouth >= self.description.mouths:
-                return None
-            return self.description.part(f"conveyor.S{message.mouth + 1}")
-        return message.part if message.part < len(self.description.parts) else None
-
-    def _busy(self, *parts: str) -> bool:
-        return any(self.description.part(p) in self._ops for p in parts)
-
-    def _begin(self, message: m.Run | m.Stroke | m.Fill) -> None:
-        part = self._part_of(message)
+    def _begin(self, move: Move) -> None:
+        part = self._interlocks.part_of(move)
         if part is None:
             return
-        self.executed.append(message)
-        operation = self._ops[part] = Operation(message.op, part)
-        self._reply(m.Accepted(message.op))
-        name = self.description.parts[part].name
-        match message:
+        if part in self._ops:
+            self._fail(self._ops[part], m.FailReason.ABORTED)
+        self.executed.append(move)
+        operation = self._ops[part] = Operation(move.op, part)
+        self._reply(m.Accepted(move.op))
+        described = self.description.parts[part]
+        self._status_us = min(self._status_us or self._now, self._now + STATUS_BUSY_US)
+        match move:
             case m.Run(direction=direction, lease_ms=lease_ms):
                 self._set_lease(operation, lease_ms)
-                if name.startswith("conveyor."):
-                    self._machine.open_gate(self.description.parts[part].side, direction > 0)
-                self._machine.drive(name, direction)
+                if described.kind is PartKind.CONVEYOR:
+                    self._machine.open_gate(described.side, direction > 0)
+                self._machine.drive(described.name, direction)
             case m.Stroke(end=end):
-                self._begin_stroke(operation, name, end)
+                operation.stroke = Stroke(
+                    self._agenda,
+                    self._machine,
+                    described,
+                    end,
+                    described.name in self._beyond,
+                    lambda reason: self._stroke_ended(operation, reason),
+                )
+                operation.stroke.begin()
             case m.Fill(mouth=mouth, tiles=tiles, lease_ms=lease_ms):
                 self._set_lease(operation, lease_ms)
-                operation.filler = self._filler(operation, mouth, tiles)
-                operation.filler.begin(self._taken[mouth], self._stored[mouth], self._pushing[mouth])
-        self._status_us = min(self._status_us or self._now, self._now + STATUS_BUSY_US)
+                self._counts.ordered[mouth] = tiles
+                operation.filler = Filler(
+                    self._agenda,
+                    self._machine,
+                    self._counts,
+                    mouth,
+                    tiles,
+                    stroke_ms=self.description.parts[
+                        self.description.part(f"stacker.S{mouth + 1}")
+                    ].stroke_ms,
+                    on_done=lambda: self._finish(operation),
+                    on_failed=lambda reason: self._fail(operation, reason),
+                )
+                operation.filler.begin()
 
-    def _begin_stroke(self, operation: Operation, name: str, end: int) -> None:
+    def _stroke_ended(self, operation: Operation, reason: m.FailReason | None) -> None:
         part = self.description.parts[operation.part]
-        home, far = _ENDS[part.kind]
-        operation.sensor = f"{name}.{far if end == m.End.FAR else home}"
-        seen = self._machine.sensors()
-        operation.left = end != m.End.TURN or not seen[operation.sensor]
-        if operation.left and seen[operation.sensor]:
+        if part.kind is PartKind.LIFT and operation.stroke and operation.stroke.moved:
+            if reason is None and not operation.stroke.reversed:
+                self._counts.empty(part.side - 1)
+            elif reason is None:
+                self._counts.unsure[part.side - 1] = True  # nothing sees whether the wall was left
+        if reason is None:
             self._finish(operation)
-            return
-        operation.end = self._agenda.after(2_000 * part.stroke_ms, lambda: self._time_out(operation))
-        operation.moved = True
-        backwards = part.kind is PartKind.CONSOLE and self._console_turns_back(end)
-        self._machine.drive(name, -1 if backwards else 1)
-
-    def _console_turns_back(self, end: int) -> bool:
-        """Tell whether the way to the end leads back: a console stopped on its way is reversed."""
-        closing, at = self._machine.console.angle >= 500_000, self._machine.console.on
-        return (
-            closing and not at["console.down"] if end == m.End.FAR else not closing and not at["console.up"]
-        )
-
-    def _filler(self, operation: Operation, mouth: int, tiles: int) -> Filler:
-        side = mouth + 1
-        return Filler(
-            self._agenda,
-            self._machine,
-            side,
-            tiles,
-            stacker_ms=self.description.parts[self.description.part(f"stacker.S{side}")].stroke_ms,
-            on_push=lambda count: self._set_pushing(mouth, count),
-            on_done=lambda: self._finish(operation),
-            on_failed=lambda: self._fail(operation, m.FailReason.TIMEOUT),
-            on_aborted=lambda: self._fail(operation, m.FailReason.ABORTED),
-        )
-
-    def _set_pushing(self, mouth: int, count: int) -> None:
-        self._pushing[mouth] = count
+        else:
+            self._fail(operation, reason)
 
     def _set_lease(self, operation: Operation, lease_ms: int) -> None:
-        if operation.end:
-            operation.end.cancel()
+        if operation.lease:
+            operation.lease.cancel()
         operation.leased = True
         lease_ms = min(lease_ms, self.description.max_lease_ms)
-        operation.end = self._agenda.after(1000 * lease_ms, lambda: self._lease_out(operation))
+        operation.lease = self._agenda.after(
+            1000 * lease_ms, lambda: self._fail(operation, m.FailReason.LEASE)
+        )
 
     # --- ends -----------------------------------------------------------------------------------------------
 
     def _on_sensor(self, name: str, active: bool) -> None:
-        kind, side, _ = (*name.split("."), "")[:3]
-        if kind == "stacker":
-            mouth = int(side[1:]) - 1
-            if active and name.endswith(".closed"):
-                self._stored[mouth] += self._pushing[mouth]
-                self._pushing[mouth] = 0
-            fill = self._ops.get(self.description.part(f"conveyor.{side}"))
-            if fill and fill.filler:
-                fill.filler.on_sensor(name, active)
+        part, _, end = name.rpartition(".")
+        kind, _, side = part.partition(".")
+        if name == DOOR:
+            if active:
+                self._stop_all(m.StopReason.DOOR)
+            return
+        if kind == "slot":
+            self._slot(int(side[1:]) - 1, active)
+        if active and end in ("closed", "up"):
+            self._beyond.add(part)
+        elif active and end in ("open", "down"):
+            self._beyond.discard(part)
         for operation in list(self._ops.values()):
-            if operation.sensor == name:
-                if active and operation.left:
-                    self._finish(operation)
-                elif not active:
-                    operation.left = True
+            described = self.description.parts[operation.part]
+            if operation.filler and f"S{described.side}" == side:
+                operation.filler.on_sensor(name, active)
+            elif operation.stroke and described.name == part:
+                operation.stroke.on_sensor(name, active)
 
-    def _on_eye(self, side: int, direction: int) -> None:
-        self._taken[side - 1] += direction
+    def _slot(self, mouth: int, full: bool) -> None:
+        """A full slot that is empty again has left for the store: nothing else empties it."""
+        if not full:
+            self._counts.stored[mouth] += STACK
+
+    def _on_eye(self, side: int, peaks: tuple[int, ...], direction: int) -> None:
+        threshold = self._machine.model.eye.threshold_mv
+        seen = sum(1 for peak in peaks if peak > threshold)
+        if not seen:
+            return
+        mouth = side - 1
+        self._counts.taken[mouth] = max(0, self._counts.taken[mouth] + direction * seen)
         operation = self._ops.get(self.description.part(f"conveyor.S{side}"))
         if operation and operation.filler:
-            operation.filler.on_tile(self._taken[side - 1])
+            operation.filler.on_tile()
+
+    def _on_stall(self, name: str) -> None:
+        kind, _, side = name.partition(".")
+        for operation in list(self._ops.values()):
+            described = self.description.parts[operation.part]
+            if operation.stroke and described.name == name:
+                operation.stroke.on_stall()
+            elif operation.filler and f"S{described.side}" == side and kind in ("stacker", "conveyor"):
+                stacker = kind == "stacker"
+                self._fail(operation, m.FailReason.STALL if stacker else m.FailReason.FEED_STALL)
+            elif described.name == name:
+                self._fail(operation, m.FailReason.STALL)
 
     def _finish(self, operation: Operation) -> None:
-        part = self.description.parts[operation.part]
-        if part.kind is PartKind.LIFT and operation.moved:
-            self._taken[part.side - 1] = self._stored[part.side - 1] = 0
         self._end(operation)
         self._done(operation.op)
 
     def _fail(self, operation: Operation, reason: m.FailReason) -> None:
-        self._end(operation)
+        self._drop(operation)
         self._failed(operation.op, reason)
-
-    def _time_out(self, operation: Operation) -> None:
-        self._fail(operation, m.FailReason.TIMEOUT)
-
-    def _lease_out(self, operation: Operation) -> None:
-        self._fail(operation, m.FailReason.LEASE)
 
     def _abort(self, operation: Operation) -> None:
         if operation.filler:
@@ -392,23 +377,32 @@ class Board:
         else:
             self._fail(operation, m.FailReason.ABORTED)
 
+    def _drop(self, operation: Operation) -> None:
+        """Take a move off the list, whatever it has come to; a lift that was turning is in doubt."""
+        part = self.description.parts[operation.part]
+        if part.kind is PartKind.LIFT and operation.stroke and operation.stroke.moved:
+            self._counts.unsure[part.side - 1] = True
+        self._end(operation)
+
     def _end(self, operation: Operation) -> None:
         part = self.description.parts[operation.part]
+        self._ops.pop(operation.part, None)
         self._machine.drive(part.name, 0)
         if part.kind is PartKind.CONVEYOR:
             self._machine.open_gate(part.side, False)
-        if operation.end:
-            operation.end.cancel()
+        if operation.lease:
+            operation.lease.cancel()
         if operation.filler:
             self._machine.drive(f"stacker.S{part.side}", 0)
             operation.filler.close()
-        self._ops.pop(operation.part, None)
+        if operation.stroke:
+            operation.stroke.close()
 
     def _done(self, op: int) -> None:
-        self._reply(m.Done(op, self._clock_ms, self._sensors, self._counts))
+        self._reply(m.Done(op, self._clock_ms, self._sensors, self._counts.to_wire()))
 
     def _failed(self, op: int, reason: m.FailReason) -> None:
-        self._reply(m.Failed(op, reason, self._clock_ms, self._sensors, self._counts))
+        self._reply(m.Failed(op, reason, self._clock_ms, self._sensors, self._counts.to_wire()))
 
     def _stop_all(self, reason: m.StopReason, answers: int = 0) -> None:
         for operation in list(self._ops.values()):
@@ -424,12 +418,6 @@ class Board:
         self._plain(self._stopped(answers))
 
     def _stopped(self, answers: int) -> m.Stopped:
-        return m.Stopped(self._stop, self._stop_number, answers, self._clock_ms, self._sensors, self._counts)
-
-
-_ENDINGS = frozenset(int(end) for end in m.End)
-_ENDS = {
-    PartKind.STACKER: ("open", "closed"),
-    PartKind.LIFT: ("home", "home"),
-    PartKind.CONSOLE: ("down", "up"),
-}
+        return m.Stopped(
+            self._stop, self._stop_number, answers, self._clock_ms, self._sensors, self._counts.to_wire()
+        )

@@ -1,0 +1,137 @@
+"""FILL as a board does it: eye, gate, conveyor and stacker of one mouth, coupled without the host."""
+
+from collections.abc import Callable
+
+from firmware_protocol.messages import FailReason
+from sim.agenda import Agenda, Entry
+from sim.board.counts import STACK, Counts
+from sim.mechanics.machine import Machine
+
+BELT_US = 1_500_000  # twice what a tile needs from the eye to the slot: later than this it does not come
+SETTLE_US = 60_000  # tiles that fall into the slot come to rest
+
+
+class Filler:
+    """Fills one store to a number of tiles counted since it was last emptied; a stroke for every full slot.
+
+    The gate closes at the number; what is then on the belt goes into the store, the last tile alone where the
+    number is odd. Eye and slot must agree in the end.
+    """
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        machine: Machine,
+        counts: Counts,
+        mouth: int,
+        tiles: int,
+        *,
+        stroke_ms: int,
+        on_done: Callable[[], None],
+        on_failed: Callable[[FailReason], None],
+    ) -> None:
+        self._agenda = agenda
+        self._machine = machine
+        self._counts = counts
+        self._mouth = mouth
+        self._name = f"S{mouth + 1}"
+        self._tiles = tiles
+        self._stroke_limit_us = 4_000 * stroke_ms  # out and back, and as much again
+        self._on_done = on_done
+        self._on_failed = on_failed
+        self._stroking = False
+        self._reached = False  # the closed end, in this stroke
+        self._alone = False  # the stroke pushes one tile
+        self._stopping = False
+        self._wait: Entry | None = None
+
+    def begin(self) -> None:
+        """Start, with what an earlier FILL has taken and stored."""
+        self._machine.drive(f"conveyor.{self._name}", 1)
+        self._machine.open_gate(self._mouth + 1, self._counts.taken[self._mouth] < self._tiles)
+        if self._sees(f"stacker.{self._name}.open"):
+            self._next()
+        else:
+            self._stroke(alone=False)
+
+    def on_tile(self) -> None:
+        """A tile has passed the eye."""
+        if self._counts.taken[self._mouth] >= self._tiles:
+            self._machine.open_gate(self._mouth + 1, False)
+        self._next()
+
+    def on_sensor(self, name: str, active: bool) -> None:
+        """Slot or stacker tell something."""
+        if name == f"slot.{self._name}.full":
+            if active:
+                self._next()
+        elif active and self._stroking:
+            if name.endswith(".closed"):
+                self._reached = True
+                if self._alone:
+                    self._counts.stored[self._mouth] += 1
+                    self._alone = False
+            elif name.endswith(".open"):
+                self._end_stroke()
+
+    def stop(self) -> None:
+        """Take no more tiles; a stroke that has begun is finished first."""
+        self._stopping = True
+        self._machine.open_gate(self._mouth + 1, False)
+        self._machine.drive(f"conveyor.{self._name}", 0)
+        if not self._stroking:
+            self._on_failed(FailReason.ABORTED)
+
+    def close(self) -> None:
+        """Forget what was planned."""
+        self._plan(None)
+
+    def _sees(self, sensor: str) -> bool:
+        return self._machine.sensors()[sensor]
+
+    def _next(self) -> None:
+        """Plan the next stroke, or the end, or the moment at which eye and slot disagree."""
+        if self._stroking or self._stopping:
+            return
+        taken, stored = self._counts.taken[self._mouth], self._counts.stored[self._mouth]
+        if stored > taken or (stored >= self._tiles and taken != self._tiles):
+            self._on_failed(FailReason.COUNT)  # the eye has missed a tile
+        elif stored >= self._tiles:
+            self._on_done()
+        elif self._sees(f"slot.{self._name}.full"):
+            self._plan(SETTLE_US, lambda: self._stroke(alone=False))
+        elif taken >= self._tiles:
+            last = self._tiles - stored == 1
+            self._plan(BELT_US, (lambda: self._stroke(alone=True)) if last else self._disagree)
+        else:
+            self._plan(None)
+
+    def _disagree(self) -> None:
+        self._on_failed(FailReason.COUNT)  # the eye has counted a tile that never came
+
+    def _stroke(self, alone: bool) -> None:
+        self._stroking = True
+        self._reached = False
+        self._alone = alone
+        self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
+        self._machine.drive(f"stacker.{self._name}", 1)
+
+    def _end_stroke(self) -> None:
+        self._machine.drive(f"stacker.{self._name}", 0)
+        self._stroking = False
+        self._plan(None)
+        if self._stopping:
+            self._on_failed(FailReason.ABORTED)
+        elif self._reached and self._sees(f"slot.{self._name}.full") and not self._waited():
+            self._disagree()
+        else:
+            self._next()
+
+    def _waited(self) -> bool:
+        """Tell whether tiles of the belt can have filled the slot anew already."""
+        return self._counts.waiting(self._mouth) >= STACK
+
+    def _plan(self, delay_us: int | None, call: Callable[[], None] = lambda: None) -> None:
+        if self._wait:
+            self._wait.cancel()
+        self._wait = None if delay_us is None else self._agenda.after(delay_us, call)

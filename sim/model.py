@@ -1,0 +1,139 @@
+"""What a machine is like: every parameter of a model, read from one documented TOML file."""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+FOLDER = Path(__file__).parent / "models"
+_T = TypeVar("_T")
+
+
+class ModelError(ValueError):
+    """A model file that cannot be used; the text says file, key and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrumModel:
+    """The wash drum 大盘."""
+
+    spin_up_ms: int
+    take_chance: float
+    few_tiles: int
+    back_up: float
+    turn_over_ms: int
+    mix_bias: float
+
+
+@dataclass(frozen=True, slots=True)
+class MouthModel:
+    """A mouth: pick-up, belt, slot."""
+
+    pocket_ms: int
+    pocket_wobble: float
+    spread: float
+    belt_ms: int
+    belt_tiles: int
+
+
+@dataclass(frozen=True, slots=True)
+class EyeModel:
+    """A counting eye and the board's threshold."""
+
+    dark_mv: int
+    tile_mv: int
+    noise_mv: int
+    threshold_mv: int
+
+
+@dataclass(frozen=True, slots=True)
+class TravelModel:
+    """How long mechanisms travel, and where the lift's wall goes to its latches."""
+
+    stacker_ms: int
+    lift_ms: int
+    console_ms: int
+    latch_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentModel:
+    """Rated currents, and what the supply gives."""
+
+    drum_ma: int
+    conveyor_ma: int
+    stacker_ma: int
+    lift_ma: int
+    console_ma: int
+    limit_ma: int
+    brown_out_ma: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreModel:
+    """What a side holds."""
+
+    stacks: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineModel:
+    """One kind of table."""
+
+    table: str
+    mouths: int
+    drum: DrumModel
+    mouth: MouthModel
+    eye: EyeModel
+    travel: TravelModel
+    current: CurrentModel
+    store: StoreModel
+
+
+def load(name: str | Path) -> MachineModel:
+    """Read a model by its name or path; ModelError says what is wrong."""
+    path = FOLDER / f"{name}.toml" if str(name) in names() else Path(name)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror}; there are {', '.join(names())}") from error
+    except ValueError as error:
+        raise ModelError(f"{path}: {error}") from error
+    return _read(MachineModel, table, str(path), "")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the models that come with the simulator."""
+    return tuple(sorted(p.stem for p in FOLDER.glob("*-mouth.toml")))
+
+
+def _read(cls: type[_T], table: dict[str, Any], file: str, path: str) -> _T:
+    wanted = get_type_hints(cls)
+    for key in table:
+        if key not in wanted:
+            raise ModelError(f"{file}: {path}{key} is unknown; there are {', '.join(wanted)}")
+    values: dict[str, Any] = {}
+    for each in fields(cls):  # type: ignore[arg-type]
+        if each.name not in table:
+            raise ModelError(f"{file}: {path}{each.name} is missing")
+        values[each.name] = _value(wanted[each.name], table[each.name], file, f"{path}{each.name}")
+    return cls(**values)
+
+
+def _value(kind: Any, value: Any, file: str, path: str) -> Any:
+    if isinstance(value, dict):
+        if kind in (int, float, str):
+            raise ModelError(f"{file}: {path} is a table, not a {kind.__name__}")
+        return _read(kind, value, file, f"{path}.")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float and number:
+        if not 0 <= value <= 1:
+            raise ModelError(f"{file}: {path} is {value}; it must be from 0 to 1")
+        return float(value)
+    if kind is int and number and isinstance(value, int):
+        if not 0 < value < 1_000_000:
+            raise ModelError(f"{file}: {path} is {value}; it must be a positive number below a million")
+        return value
+    if kind is str and isinstance(value, str):
+        return value
+    raise ModelError(f"{file}: {path} is {value!r}, not a {getattr(kind, '__name__', kind)}")
