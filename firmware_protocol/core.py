@@ -30,5 +30,8 @@ class Core(Protocol):
 
 def earliest(*deadlines_us: int | None) -> int | None:
     """Return the first of several deadlines, None where there is none."""
-    due = [d for d in deadlines_us if d is not None]
-    return min(due) if due else None
+    first = None
+    for due in deadlines_us:
+        if due is not None and (first is None or due < first):
+            first = due
+    return first

@@ -93,6 +93,11 @@ class HostLink:
         self._out: list[HostEffect] = []
 
     @property
+    def up(self) -> bool:
+        """Tell whether a session is open."""
+        return self._state is _State.UP
+
+    @property
     def damaged(self) -> int:
         """Return how many runs of bytes were no frame."""
         return self._deframer.counters.damaged + self._deframer.counters.oversize

@@ -13,6 +13,7 @@ from sim.mechanics.machine import Machine
 from sim.tiles import Place, Tile
 
 HOLD_US = 1_900_000
+PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
 
@@ -56,6 +57,7 @@ class Players:
         self._display = ""
         self._playing = False
         self._pulled = False
+        self._pushed = False
         self._plan: Entry | None = None
 
     @property
@@ -70,12 +72,15 @@ class Players:
             self._consider()
 
     def console(self, is_up: bool) -> None:
-        """See the console go up."""
+        """See the console go up, or leave its upper end."""
+        self._pushed = False
         if is_up and not self.done:
             self._agenda.after(self._moment(1.5, 2.5), self._push_in)
 
     def wall(self, side: str) -> None:
         """See one wall come up."""
+        if self.done:
+            return
         lifted = [s for s in self._machine.sides if s.wall.tiles]
         if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
             self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
@@ -104,6 +109,8 @@ class Players:
             return "START", HOLD_US
         if word in ("PrES", "rdY ", "cont", "LoAd") and not self._playing and not self._pulled:
             return "START", 0
+        if word == "PuSH" and self._pushed:
+            return "START", 0
         if word == "dicE":
             return "DICE", 0
         if word.startswith("d  "):
@@ -111,8 +118,8 @@ class Players:
         return "", 0
 
     def _act(self, key: str, held_us: int) -> None:
-        self._plan = None
         self._press(key, held_us)
+        self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
 
     def _push_in(self) -> None:
         if not self._machine.console.on["console.up"]:
@@ -121,7 +128,8 @@ class Players:
         if source is not None:
             for tile in _shuffled(source.tiles, self._rng):
                 tile.move(self._machine.drum.place)
-        self._agenda.after(self._moment(0.5, 1.0), lambda: self._press("START", 0))
+        self._pushed = True
+        self._consider()
 
     def _pull_walls(self) -> None:
         sides = self._machine.sides

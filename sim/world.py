@@ -52,7 +52,7 @@ class World:
                 member.planned_us = None
                 deadline = member.core.next_deadline()
                 if deadline is None or deadline > time_us:
-                    self._plan(index)  # a stale tick: what it was planned for has gone
+                    self._plan(index)  # what it was planned for has gone
                     continue
             for effect in member.core.handle(event, time_us):
                 member.route(effect, time_us)

@@ -35,9 +35,9 @@ class Rig:
     def __init__(self, options: RigOptions, trace: Trace | None = None) -> None:
         self.options = options
         self.table = SimTable(options.table)
-        self.controller = make_controller(options)
-        self.session = BoardSession(nonce_seed=options.entropy_seed)
-        self.host = Host(self.controller, self.session, Receiver([0x00], keymap.load("default")), trace)
+        self.host = make_host(options, trace)
+        self.controller = self.host.controller
+        self.session = self.host.session
         self.world = World()
         self.journal: list[ev.Journal] = []
         self.announced: list[tuple[int, Any]] = []
@@ -91,6 +91,8 @@ class Rig:
         self.world.post(now_us, "host", Words(effect.data))
 
 
-def make_controller(options: RigOptions) -> Controller:
-    """Return the controller of a fresh rig; a replay begins with the same."""
-    return Controller(Memory(rule=options.rule), sets=options.table.sets)
+def make_host(options: RigOptions, trace: Trace | None = None) -> Host:
+    """Return the host of a fresh rig; a replay begins with the same."""
+    controller = Controller(Memory(rule=options.rule), sets=options.table.sets)
+    session = BoardSession(nonce_seed=options.entropy_seed)
+    return Host(controller, session, Receiver([0x00], keymap.load("default")), trace)

@@ -163,9 +163,8 @@ class NecDecoder:
         if self._kind is None:
             if pulse.space_us in LEADER_SPACE_US:
                 self._kind = "frame"
-                self._last = (
-                    None  # whatever this frame turns out to be, repeats after it are not the last key's
-                )
+                # Whatever this frame turns out to be, the repeats after it are not the last key's.
+                self._last = None
             elif pulse.space_us in REPEAT_SPACE_US:
                 self._kind = "repeat"
             else:

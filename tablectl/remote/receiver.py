@@ -158,7 +158,7 @@ class Receiver:
 
     def _press(self, frame: Frame, now_us: int, out: list[Effect]) -> None:
         user, data = frame.user_code, frame.data_code
-        # An extended code below 256 writes like an 8-bit one and is another remote.
+        # An extended code below 256 reads like an 8-bit one: another remote, or one wrong bit.
         if user not in self._paired or (frame.protocol == "necx" and user <= 0xFF):
             self._count["foreign"] += 1
             out.append(Foreign(user, data))

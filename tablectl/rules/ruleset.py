@@ -26,9 +26,9 @@ from tablectl.rules.model import (
     WallBy,
     Win,
 )
-from tablectl.rules.reader import Table
 from tablectl.rules.tiles import composition
 from tablectl.rules.walls import SIDES
+from tablectl.tables import Table
 
 __all__ = ["RuleSet", "available", "load", "parse"]
 
@@ -53,7 +53,7 @@ def load(rule_id: str) -> RuleSet:
 
 def parse(content: bytes, file: str) -> RuleSet:
     """Read a rule file; `file` is its name, told in errors and equal to the id."""
-    top = Table.parse(content, file)
+    top = Table.parse(content, file, "rules")
     rule_id = top.text("id")
     if f"{rule_id}.toml" != file:
         raise TablectlError("rules.wrong_id", file=file, id=rule_id)

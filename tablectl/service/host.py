@@ -90,6 +90,8 @@ class Host:
                     self._waiting.clear()
                     out.extend(self._call("session", self.session, effect, now_us))
                 elif isinstance(effect, _TO_SESSION):
+                    if isinstance(effect, ev.Panel):
+                        out.append(effect)
                     queue.append(("session", self.session, effect))
                 elif isinstance(effect, _TO_CONTROLLER):
                     queue.append(("table", self.controller, effect))

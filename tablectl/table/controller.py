@@ -31,7 +31,7 @@ Event = (
 )  # fmt: skip
 Effect = (
     ev.Command | ev.StopAll | ev.ClearStop | ev.Panel | ev.Journal | ev.EntropyWanted | ev.FaultRaised
-    | ev.Refused | ev.DiceThrown | ev.BreakAnnounced | ev.StateChanged
+    | ev.Refused | ev.Washed | ev.DiceThrown | ev.BreakAnnounced | ev.StateChanged | ev.Counted
 )  # fmt: skip
 
 
@@ -42,7 +42,6 @@ class Controller:
         self.memory = memory
         self.sets = sets
         self.fault: ev.FaultRaised | None = None
-        self.wash_us: list[int] = []
         self.board: ev.Hello | None = None
         self.state_of_board: ev.BoardState | None = None
         self._speed = speed
@@ -82,6 +81,11 @@ class Controller:
     def state(self) -> State:
         """Return where the cycle is."""
         return self._cycle.state
+
+    @property
+    def moving(self) -> bool:
+        """Tell whether something was ordered to move and has not ended."""
+        return bool(self._operations.pending)
 
     @property
     def hand(self) -> Hand:
@@ -149,7 +153,9 @@ class Controller:
                 pass
 
     def _see(self, state: ev.BoardState) -> None:
-        self.state_of_board = state
+        before, self.state_of_board = self.state_of_board, state
+        if before is None or (before.taken, before.stored) != (state.taken, state.stored):
+            self._emit(ev.Counted(state.taken, state.stored))
         if isinstance(self._activity, Wash | Probe):
             self._activity.see(state, self._now)
         if isinstance(self._activity, Probe) and (extra := self._activity.extra):
@@ -327,7 +333,8 @@ class Controller:
                 self._wash_began_us = self._now
             case State.PROBING, State.REST:
                 memory = memory.but(wash=None, stored=memory.wash)
-                self.wash_us.append(self._now - self._wash_began_us)
+                if memory.stored:
+                    self._emit(ev.Washed(memory.stored.rule, self._now - self._wash_began_us))
                 self._buzzer_ms = panel.BEEP_READY_MS
             case State.HALTING, State.REST:
                 memory = memory.but(wash=None)

@@ -220,6 +220,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Washed:
+    """A set is washed and stored; `took_us` runs from the drum's start to the ready lamp."""
+
+    rule: str
+    took_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class DiceThrown:
     """A ruled throw of the dice, by the seat (absolute) that threw."""
 
@@ -235,6 +243,14 @@ class BreakAnnounced:
     stack: int
     side: str
     takes: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counts of a wash have changed: tiles taken at the eyes and pushed into the stores, per mouth."""
+
+    taken: tuple[int, ...]
+    stored: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,13 @@ class Procedure:
         self._operations = operations
         self._groups = deque(groups)
         self._then = then
+        self._begun = False
 
     def advance(self, now_us: int) -> Trigger | None:
-        """Order the next group when the last one has ended; return the trigger when none is left."""
-        while not self._operations.pending:
+        """Order the next group when all that runs has ended; return the trigger when none is left."""
+        # The first group waits for nothing: it may be the one that stops what runs.
+        while not self._begun or not self._operations.pending:
+            self._begun = True
             if not self._groups:
                 return self._then
             for verb, part in self._groups.popleft():

@@ -7,25 +7,33 @@ from typing import Any, Self, TypeVar
 
 from tablectl.errors import TablectlError
 
+# What can be wrong; every family of messages (rules, config) has these.
+MESSAGES = ("not_toml", "missing_key", "unknown_key", "wrong_type", "out_of_range", "unknown_choice")
+
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Table:
     """One table of a TOML file; whatever is wrong with it is told with file and key."""
 
-    def __init__(self, values: Mapping[str, Any], file: str, path: str = "") -> None:
+    def __init__(
+        self, values: Mapping[str, Any], file: str, texts: str, path: str = "", source: str = ""
+    ) -> None:
         self.file = file
         self._values = values
+        self._texts = texts
         self._path = path
+        self._source = source
         self._asked: set[str] = set()
 
     @classmethod
-    def parse(cls, content: bytes, file: str) -> Self:
-        """Read the bytes of a TOML file."""
+    def parse(cls, content: bytes, file: str, texts: str) -> Self:
+        """Read the bytes of a TOML file; `texts` is the family of messages that tell what is wrong."""
         try:
-            return cls(tomllib.loads(content.decode("utf-8")), file)
+            source = content.decode("utf-8")
+            return cls(tomllib.loads(source), file, texts, source=source)
         except ValueError as error:  # broken TOML and bytes that are no UTF-8
-            raise TablectlError("rules.not_toml", file=file, detail=error) from error
+            raise TablectlError(f"{texts}.not_toml", file=file, detail=error) from error
 
     def path(self, key: str) -> str:
         """Return the dotted path of `key`."""
@@ -78,9 +86,7 @@ class Table:
         word = self.text(key)
         if word not in set(kind):
             known = ", ".join(kind)
-            raise TablectlError(
-                "rules.unknown_choice", file=self.file, key=self.path(key), found=word, known=known
-            )
+            raise self.error("unknown_choice", key, found=word, known=known)
         return kind(word)
 
     def choice_or_number(self, key: str, kind: type[Choice], low: int) -> Choice | int:
@@ -92,7 +98,7 @@ class Table:
         value = self._get(key)
         if not isinstance(value, dict):
             raise self._wrong(key, value, "table")
-        return Table(value, self.file, f"{self.path(key)}.")
+        return Table(value, self.file, self._texts, f"{self.path(key)}.", self._source)
 
     def pairs(self) -> dict[str, str]:
         """Return the whole table, all of whose values are strings."""
@@ -110,24 +116,41 @@ class Table:
         for key in self._values:
             if key not in self._asked:
                 known = ", ".join(sorted(self._asked))
-                raise TablectlError("rules.unknown_key", file=self.file, key=self.path(key), known=known)
+                raise self.error("unknown_key", key, known=known)
 
     def _get(self, key: str) -> Any:
         if not self.has(key):
-            raise TablectlError("rules.missing_key", file=self.file, key=self.path(key))
+            raise self.error("missing_key", key)
         return self._values[key]
 
     def _wrong(self, key: str, found: object, wanted: str) -> TablectlError:
-        return TablectlError(
-            "rules.wrong_type", file=self.file, key=self.path(key), found=repr(found), wanted=wanted
-        )
+        return self.error("wrong_type", key, found=repr(found), wanted=wanted)
 
     def _check_range(self, key: str, value: int, low: int, high: int | None) -> None:
         if value < low or (high is not None and value > high):
             allowed = f"≥ {low}" if high is None else f"{low}–{high}"
-            raise TablectlError(
-                "rules.out_of_range", file=self.file, key=self.path(key), found=value, allowed=allowed
-            )
+            raise self.error("out_of_range", key, found=value, allowed=allowed)
+
+    def error(self, what: str, key: str, **values: Any) -> TablectlError:
+        """Return the error that tells what is wrong with the value of `key`, and on which line."""
+        path = self.path(key)
+        line = _line(self._source, path)
+        return TablectlError(f"{self._texts}.{what}", file=self.file, line=line, key=path, **values)
+
+
+def _line(source: str, path: str) -> int:
+    """Return the line of a dotted key, else of its table, else 1: tomllib does not say."""
+    *tables, key = path.split(".")
+    header, found, inside = f"[{'.'.join(tables)}]", 1, not tables
+    for number, text in enumerate(source.splitlines(), 1):
+        bare = text.strip()
+        if bare.startswith("["):
+            inside = bare.startswith(header) if tables else bare.startswith(f"[{key}")
+            if inside:
+                found = number
+        elif inside and bare.partition("=")[0].strip().strip("\"'") == key:
+            return number
+    return found
 
 
 def _whole(value: object) -> bool:

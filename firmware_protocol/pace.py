@@ -1,0 +1,45 @@
+"""The clock of both ends of a simulated table: real time, or a multiple of it that waits for the other end.
+
+At twenty times real time the board's 700 ms of patience are 35 ms: less than a busy computer takes a process
+off its processor for. So at a speed above 1 neither end's clock runs further than LEAD_US past the last word
+of the other; for PATIENCE_S of real time it stands and waits, and only then does time go on without it.
+At speed 1, the only one that a real board accepts, this is the plain monotonic clock.
+"""
+
+import time
+from collections.abc import Callable
+
+LEAD_US = 400_000  # more than a ping's 230 ms, less than the board's silence of 700 ms
+PATIENCE_S = 1.0
+
+
+class PacedClock:
+    """Table time in µs from 0 on; the caller reports with `heard` whenever bytes of the other end came."""
+
+    def __init__(self, speed: float = 1.0, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.speed = speed
+        self._monotonic = monotonic
+        self._last_s = monotonic()
+        self._table_us = 0.0
+        self._heard_s: float | None = None
+        self._heard_us = 0.0
+
+    def now_us(self) -> int:
+        """Return the time; it never goes back."""
+        now_s = self._monotonic()
+        gone_us = (now_s - self._last_s) * self.speed * 1_000_000
+        self._last_s = now_s
+        if self.speed > 1 and self._heard_s is not None and now_s - self._heard_s < PATIENCE_S:
+            gone_us = min(gone_us, max(0.0, self._heard_us + LEAD_US - self._table_us))
+        self._table_us += gone_us
+        return int(self._table_us)
+
+    def heard(self) -> None:
+        """Note that the other end has spoken."""
+        self.now_us()
+        self._heard_s = self._last_s
+        self._heard_us = self._table_us
+
+    def real_s(self, table_us: int) -> float:
+        """Return how long a stretch of table time takes at the least."""
+        return max(0, table_us) / self.speed / 1_000_000

@@ -1,0 +1,70 @@
+"""`python -m sim`: the simulated table as a program."""
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
+from sim.faults import FaultSpecError
+from sim.process import Process, ProcessOptions
+from sim.table import TableOptions
+from sim.tiles import SETS
+
+TEXTS = Catalogue(Path(__file__).with_name("texts.toml"))
+_LANG = language()
+
+
+def _text(key: str) -> str:
+    return TEXTS(f"sim.{key}", _LANG)
+
+
+@click.command(help=_text("about"), context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--pty", type=click.Path(path_type=Path), required=True, help=_text("pty"))
+@click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
+@click.option("--control", type=click.Path(path_type=Path), help=_text("control"))
+@click.option("--table", type=click.Choice(["four-mouth"]), default="four-mouth", help=_text("table"))
+@click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
+@click.option("--seed", type=int, default=0, help=_text("seed"))
+@click.option("--tiles", type=click.Choice([str(n) for n in SETS]), default="136", help=_text("tiles"))
+@click.option("--sets", type=click.IntRange(1, 2), default=2, help=_text("sets"))
+@click.option("--hands", type=click.IntRange(0), default=0, help=_text("hands"))
+@click.option("--play-s", type=click.FloatRange(0), default=20.0, help=_text("play_s"))
+@click.option("--fault", "faults", multiple=True, help=_text("fault"))
+@click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=_text("lang"))
+def main(
+    pty: Path,
+    lirc: Path | None,
+    control: Path | None,
+    table: str,
+    speed: float,
+    seed: int,
+    tiles: str,
+    sets: int,
+    hands: int,
+    play_s: float,
+    faults: tuple[str, ...],
+    lang: str,
+) -> None:
+    """Start the simulated table and serve until it is told to end."""
+    options = TableOptions(
+        tiles=int(tiles), sets=sets, hands=hands, play_us=round(play_s * 1_000_000), seed=seed, faults=faults
+    )
+    try:
+        process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
+    except FaultSpecError as error:
+        click.echo(TEXTS("sim.bad_fault", lang, why=error), err=True)
+        sys.exit(2)
+    except OSError as error:
+        click.echo(TEXTS("sim.no_path", lang, path=error.filename or pty, why=error.strerror), err=True)
+        sys.exit(2)
+    signal.signal(signal.SIGTERM, lambda *_: process.end())
+    signal.signal(signal.SIGINT, lambda *_: process.end())
+    click.echo(TEXTS("sim.ready", lang, pty=pty))
+    sys.stdout.flush()
+    process.run()
+
+
+if __name__ == "__main__":
+    main()

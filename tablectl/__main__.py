@@ -1,0 +1,5 @@
+"""`python -m tablectl` is `tablectl`."""
+
+from tablectl.cli.main import main
+
+main()

@@ -1,0 +1,104 @@
+"""Commands that talk to a running daemon: press, status."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+
+from tablectl.cli.options import FINE, TABLE_HAS_A_PROBLEM, command, json_option, socket_option
+from tablectl.errors import TablectlError
+from tablectl.table.intents import Intent
+from tablectl.texts import TEXTS
+
+
+@asynccontextmanager
+async def session(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """Open a client session to the daemon's socket."""
+    try:
+        async with aiohttp.ClientSession(
+            "http://tablectl", connector=aiohttp.UnixConnector(path=str(path))
+        ) as each:
+            yield each
+    except aiohttp.ClientConnectorError as error:
+        raise TablectlError("service.no_daemon", socket=path, reason=error.strerror) from error
+
+
+async def get_status(path: Path) -> dict[str, Any]:
+    """Return the daemon's status."""
+    async with session(path) as daemon, daemon.get("/v1/status") as answer:
+        found: dict[str, Any] = await answer.json()
+        return found
+
+
+async def post_press(path: Path, intent: str) -> dict[str, Any]:
+    """Press a key and return whether it was accepted."""
+    async with session(path) as daemon, daemon.post("/v1/press", json={"intent": intent}) as answer:
+        found: dict[str, Any] = await answer.json()
+        return found
+
+
+async def events(path: Path) -> AsyncIterator[dict[str, Any]]:
+    """Yield the daemon's events, its status first."""
+    async with session(path) as daemon, daemon.get("/v1/events", timeout=aiohttp.ClientTimeout()) as answer:
+        async for line in answer.content:
+            yield json.loads(line)
+
+
+@command("press")
+@click.argument("intent", type=click.Choice(list(Intent), case_sensitive=False))
+@socket_option
+@json_option
+def press(lang: str, intent: Intent, socket_path: Path, as_json: bool) -> int:
+    """Press a key of the table."""
+    answer = asyncio.run(post_press(socket_path, intent))
+    if as_json:
+        click.echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        for refused in answer["refused"]:
+            click.echo(refused["text"][lang], err=True)
+        if answer["accepted"]:
+            click.echo(TEXTS("cli.pressed", lang, intent=intent))
+    return FINE if answer["accepted"] else TABLE_HAS_A_PROBLEM
+
+
+@command("status")
+@socket_option
+@json_option
+def status(lang: str, socket_path: Path, as_json: bool) -> int:
+    """Show how the table is."""
+    found = asyncio.run(get_status(socket_path))
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        for line in status_lines(found, lang):
+            click.echo(line)
+    return TABLE_HAS_A_PROBLEM if found["fault"] or found["board"] is None else FINE
+
+
+def status_lines(found: dict[str, Any], lang: str) -> list[str]:
+    """Return a status as lines for a person."""
+    lines = [TEXTS("cli.status.state", lang, state=found["state_text"][lang])]
+    if fault := found["fault"]:
+        lines += fault["text"][lang]
+    lines.append(
+        TEXTS(
+            "cli.status.rule", lang, rule=found["rule"], dealer=f"S{found['dealer'] + 1}", sets=found["sets"]
+        )
+    )
+    if board := found["board"]:
+        lines.append(TEXTS("cli.status.board", lang, **board))
+    else:
+        lines.append(TEXTS("cli.status.no_board", lang))
+    if counts := found["counts"]:
+        sides = ", ".join(f"S{n}: {c}" for n, c in enumerate(counts["stored"], 1))
+        lines.append(TEXTS("cli.status.stores", lang, sides=sides))
+    if opening := found["break"]:
+        lines.append(TEXTS("cli.status.break", lang, side=opening["side"], stack=opening["stack"]))
+    lines.append(TEXTS("cli.status.link", lang, **found["link"]))
+    lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
+    return lines

@@ -1,0 +1,94 @@
+"""The programming interface under /v1: JSON over HTTP on a unix socket, and a stream of events, one a line.
+
+No call chooses a tile, a hand, a die or a break; a press through this socket never causes the first motion
+after a stop.
+"""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from tablectl.table.intents import Intent, Key, Phase
+
+Press = Callable[[Key], list[dict[str, Any]]]
+Status = Callable[[], dict[str, Any]]
+_QUEUE = 1000  # events a slow reader may lag behind before it is cut off
+
+
+class Api:
+    """The handlers and the readers of the event stream."""
+
+    def __init__(self, press: Press, status: Status) -> None:
+        self._press = press
+        self._status = status
+        self._readers: set[asyncio.Queue[dict[str, Any] | None]] = set()
+
+    def application(self) -> web.Application:
+        """Return the web application."""
+        app = web.Application()
+        app.router.add_get("/v1/status", self._get_status)
+        app.router.add_post("/v1/press", self._post_press)
+        app.router.add_get("/v1/events", self._get_events)
+        return app
+
+    def publish(self, event: dict[str, Any]) -> None:
+        """Give an event to every reader of the stream."""
+        for reader in list(self._readers):
+            if reader.qsize() >= _QUEUE:
+                self._readers.discard(reader)
+                reader.put_nowait(None)
+            else:
+                reader.put_nowait(event)
+
+    def close(self) -> None:
+        """End every stream."""
+        for reader in self._readers:
+            reader.put_nowait(None)
+
+    async def _get_status(self, request: web.Request) -> web.Response:
+        return web.json_response(self._status())
+
+    async def _post_press(self, request: web.Request) -> web.Response:
+        try:
+            intent = Intent((await request.json())["intent"])
+        except (ValueError, KeyError, TypeError):
+            known = ", ".join(Intent)
+            return web.json_response({"error": f'send {{"intent": NAME}}; names are {known}'}, status=400)
+        source = f"local:{_peer_uid(request)}"
+        told = self._press(Key(source, intent, Phase.DOWN)) + self._press(Key(source, intent, Phase.UP))
+        refused = [e for e in told if e["event"] == "Refused"]
+        return web.json_response({"accepted": not refused, "refused": refused})
+
+    async def _get_events(self, request: web.Request) -> web.StreamResponse:
+        reader: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await response.prepare(request)
+        self._readers.add(reader)
+        try:
+            await response.write(_line({"event": "Status", **self._status()}))
+            while (event := await reader.get()) is not None:
+                await response.write(_line(event))
+        except ConnectionError:
+            pass  # the reader has gone
+        finally:
+            self._readers.discard(reader)
+        return response
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    return json.dumps(data, ensure_ascii=False).encode() + b"\n"
+
+
+def _peer_uid(request: web.Request) -> int:
+    transport = request.transport
+    sock: socket.socket | None = transport.get_extra_info("socket") if transport else None
+    if sock is None:
+        return -1
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    uid: int = struct.unpack("3i", credentials)[1]
+    return uid

@@ -1,0 +1,179 @@
+"""The daemon: an asyncio shell round the host. Clock, port, remote, disk and socket; no decision."""
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from firmware_protocol import host_link as hl
+from firmware_protocol.core import TICK
+from firmware_protocol.pace import PacedClock
+from tablectl.board.port import Port
+from tablectl.board.session import BoardSession
+from tablectl.config import Config
+from tablectl.errors import TablectlError
+from tablectl.journal import store
+from tablectl.remote import keymap
+from tablectl.remote.receiver import Receiver
+from tablectl.remote.sources import open_source
+from tablectl.service import view
+from tablectl.service.api import Api
+from tablectl.service.host import Host
+from tablectl.table import events as ev
+from tablectl.table.controller import Controller
+from tablectl.table.intents import Key
+from tablectl.table.memory import Memory
+from tablectl.trace import TraceWriter
+
+
+class Daemon:
+    """One table. `speed` scales every clock; only a simulated board accepts it."""
+
+    def __init__(self, config: Config, speed: float = 1.0, trace: Path | None = None) -> None:
+        self._config = config
+        self._speed = speed
+        self._clock = PacedClock(speed)
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._end: asyncio.Future[None] = self._loop.create_future()
+        self._store = store.Store(config.journal, self._written, self._write_failed)
+        controller = Controller(
+            self._memory(), sets=config.sets, speed=speed, next_journal_id=self._store.last_id + 2
+        )
+        session = BoardSession(int.from_bytes(os.urandom(4), "little"))
+        receiver = Receiver(config.user_codes, keymap.load(config.keymap))
+        self._trace_file = trace.open("w", encoding="utf-8") if trace else None
+        head = {"version": version("tablectl"), "speed": speed, "memory": controller.memory}
+        writer = TraceWriter(self._trace_file, head) if self._trace_file else None
+        self._host = Host(controller, session, receiver, writer)
+        self._port = Port(config.port, self.dispatch)
+        self._source = open_source(config.remote)
+        self._api = Api(self._press, lambda: view.status(self._host))
+        started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
+        self._store.append(self._store.last_id + 1, 0, "start", started)
+
+    async def run(self) -> None:
+        """Serve until a signal or a fatal error; TablectlError tells the latter."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._finish)
+        runner = web.AppRunner(self._api.application(), shutdown_timeout=1.0)
+        await runner.setup()
+        tasks = [asyncio.create_task(self._port.run()), asyncio.create_task(self._source.run(self.dispatch))]
+        try:
+            self._config.socket.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                self._config.socket.unlink()
+            await web.UnixSite(runner, str(self._config.socket)).start()
+            await self._end
+        finally:
+            self._stop_moving()
+            self._api.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await runner.cleanup()
+            with suppress(FileNotFoundError):
+                self._config.socket.unlink()
+            self._store.close()
+            if self._trace_file:
+                self._trace_file.close()
+
+    def dispatch(self, event: Any) -> list[dict[str, Any]]:
+        """Give the host an event, carry its effects out, and return those that people may see."""
+        if isinstance(event, hl.Received):
+            self._clock.heard()
+        now_us = self._clock.now_us()
+        told = [seen for effect in self._host.handle(event, now_us) if (seen := self._do(effect, now_us))]
+        self._plan()
+        return told
+
+    def _do(self, effect: Any, now_us: int) -> dict[str, Any] | None:
+        match effect:
+            case hl.Transmit(data, urgent):
+                self._port.write(data, urgent)
+            case ev.Journal(id_, kind, data):
+                self._store.append(id_, now_us, kind, data)
+            case ev.EntropyWanted(id_, count):
+                self._loop.call_soon(self.dispatch, ev.Entropy(id_, os.urandom(count)))
+            case ev.Crashed(core, error):
+                print(f"<2>tablectl: {core}: {error}", file=sys.stderr, flush=True)
+            case _:
+                told = view.event(effect, now_us)
+                self._api.publish(told)
+                return told
+        return None
+
+    def _press(self, key: Key) -> list[dict[str, Any]]:
+        return self.dispatch(key)
+
+    def _plan(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        self._refuse_scaled_clock()
+        deadline = self._host.next_deadline()
+        if deadline is not None and not self._end.done():
+            delay_s = self._clock.real_s(deadline - self._clock.now_us())
+            self._timer = self._loop.call_later(delay_s, self.dispatch, TICK)
+
+    def _refuse_scaled_clock(self) -> None:
+        board = self._host.controller.board
+        if board and self._speed != 1.0 and not board.description.simulated and not self._end.done():
+            self._end.set_exception(TablectlError("service.scaled_clock", speed=self._speed))
+
+    def _finish(self) -> None:
+        if not self._end.done():
+            self._end.set_result(None)
+
+    def _stop_moving(self) -> None:
+        if self._host.controller.moving:
+            self.dispatch(ev.StopAll())
+
+    def _written(self, id_: int) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self.dispatch, ev.Journaled(id_))
+
+    def _write_failed(self, detail: str) -> None:
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.dispatch, ev.JournalFailed(detail))
+
+    def _memory(self) -> Memory:
+        """Return the journal's last word on the sets, or that of a table never used."""
+        data = store.last_with(self._config.journal, "memory")
+        return Memory.from_json(json.loads(data)["memory"]) if data else Memory(rule=self._config.rule)
+
+
+@contextmanager
+def only_one(config: Config) -> Iterator[None]:
+    """Hold the table for this process; TablectlError where another daemon has it."""
+    lock = config.socket.with_name(config.socket.name + ".lock")
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        stream = lock.open("w")
+    except OSError as error:
+        raise TablectlError("service.no_socket", socket=config.socket, reason=error.strerror) from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise TablectlError("service.second", socket=config.socket) from error
+        yield
+
+
+def run(config: Config, speed: float = 1.0, trace: Path | None = None) -> None:
+    """Run the daemon until it is told to end."""
+
+    async def main() -> None:
+        await Daemon(config, speed, trace).run()
+
+    with only_one(config):
+        asyncio.run(main())

@@ -1,0 +1,67 @@
+"""What programs see of the table: plain data for status and for the event stream."""
+
+from typing import Any
+
+from tablectl.service.host import Host
+from tablectl.table.faults import catalogue
+from tablectl.texts import LANGUAGES, TEXTS
+from tablectl.trace import encode
+
+
+def status(host: Host) -> dict[str, Any]:
+    """Return the state of the whole table."""
+    table, link = host.controller, host.session.link
+    board, hand = table.board, table.hand
+    remote = host.receiver.stats()
+    return {
+        "state": table.state,
+        "state_text": {lang: TEXTS(f"state.{table.state}", lang) for lang in LANGUAGES},
+        "rule": table.memory.rule,
+        "dealer": table.memory.dealer,
+        "sets": table.sets,
+        "fault": fault(table.fault.code, table.fault.values) if table.fault else None,
+        "stored": encode(table.memory.stored),
+        "standing": encode(hand.standing),
+        "break": encode(hand.opening),
+        "counts": encode(table.state_of_board),
+        "connected": host.session.link.up,
+        "board": board
+        and {
+            "table": board.description.table,
+            "uid": board.uid,
+            "firmware": board.firmware,
+            "boot_id": board.boot_id,
+            "reset_cause": board.reset_cause,
+            "simulated": board.description.simulated,
+        },
+        "link": {**encode(link.counters), "damaged": link.damaged},
+        "remote": {
+            "frames": remote.frames,
+            "repeats": remote.repeats,
+            "rejects": dict(remote.rejects),
+            "foreign": remote.foreign,
+            "unknown": remote.unknown,
+        },
+    }
+
+
+def fault(code: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return a fault with its texts in every language."""
+    entry = catalogue()[code]
+    return {
+        "code": code,
+        "severity": entry.severity,
+        "values": values,
+        "text": {lang: entry.lines(lang, values) for lang in LANGUAGES},
+    }
+
+
+def event(effect: Any, time_us: int) -> dict[str, Any]:
+    """Return an effect as one object of the event stream."""
+    data = encode(effect)
+    name = data.pop("$")
+    if name == "FaultRaised":
+        data = fault(effect.code, effect.values)
+    elif name == "Refused":
+        data["text"] = {lang: TEXTS(effect.reason, lang, **effect.values) for lang in LANGUAGES}
+    return {"event": name, "time_us": time_us, **data}

@@ -1,0 +1,245 @@
+"""The simulated machine: every tile in exactly one place, mechanisms where their history says."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.agenda import Agenda
+from sim.mechanics.crank import TURN, WINDOW, Crank
+from sim.mechanics.machine import Machine, MachineModel
+from sim.tiles import SETS, Place, Tile, lay_out
+from sim.world import World
+
+S = 1_000_000
+
+
+def machine(seed: int = 0, tiles: int = 136) -> tuple[Agenda, Machine, list[Tile]]:
+    agenda = Agenda()
+    made = Machine(agenda, MachineModel(), seed)
+    return agenda, made, lay_out(SETS[tiles], "A", made.drum.place)
+
+
+def check_places(made: Machine, tiles: list[Tile], *more: Place) -> None:
+    held = [t for p in (*made.places(), *more) for t in p.tiles]
+    assert len(held) == len(tiles)
+    assert {id(t) for t in held} == {id(t) for t in tiles}
+    assert all(t in t.place.tiles for t in tiles)
+
+
+PARTS = ["drum", "console"] + [f"{k}.S{n}" for k in ("conveyor", "stacker", "lift") for n in (1, 2, 3, 4)]
+ORDERS = st.tuples(
+    st.sampled_from(PARTS), st.sampled_from([-1, 0, 1]), st.integers(0, 3_000_000), st.booleans()
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ORDERS, max_size=40), st.integers(0, 99))
+def test_no_program_of_motors_loses_or_doubles_a_tile(
+    orders: list[tuple[str, int, int, bool]], seed: int
+) -> None:
+    agenda, made, tiles = machine(seed)
+    for part, direction, wait_us, gate in orders:
+        made.drive(part, direction)
+        if part.startswith("conveyor."):
+            made.open_gate(int(part[-1]), gate)
+        agenda.run_until(agenda.now_us + wait_us)
+        check_places(made, tiles)
+        for side in made.sides:
+            assert len(side.mouth.slot) <= 2
+            assert len(side.mouth.belt) <= 4
+            assert not (
+                side.stacker.on[f"stacker.{side.name}.open"]
+                and side.stacker.on[f"stacker.{side.name}.closed"]
+            )
+        assert not (made.console.on["console.up"] and made.console.on["console.down"])
+
+
+def test_a_drum_that_stands_gives_no_tile() -> None:
+    agenda, made, _ = machine()
+    made.open_gate(1, True)
+    made.drive("conveyor.S1", 1)
+    agenda.run_until(20 * S)
+    assert len(made.drum.place) == 136
+
+
+def test_a_closed_gate_lets_no_tile_pass() -> None:
+    agenda, made, _ = machine()
+    made.drive("drum", 1)
+    made.drive("conveyor.S1", 1)
+    agenda.run_until(20 * S)
+    assert len(made.drum.place) == 136
+
+
+def test_a_full_belt_takes_no_more_until_the_slot_is_pushed() -> None:
+    agenda, made, tiles = machine()
+    full: list[tuple[str, bool]] = []
+    made.on_sensor = lambda name, active: full.append((name, active))
+    made.drive("drum", 1)
+    made.open_gate(1, True)
+    made.drive("conveyor.S1", 1)
+    agenda.run_until(20 * S)
+    side = made.sides[0]
+    assert (len(side.mouth.belt), len(side.mouth.slot)) == (4, 2)
+    assert full[-1] == ("belt.S1.full", True)
+    made.drive("stacker.S1", 1)
+    agenda.run_until(agenda.now_us + 375_000)
+    assert len(side.store) == 2
+    check_places(made, tiles)
+
+
+def test_a_belt_that_runs_back_returns_its_tiles_to_the_drum() -> None:
+    agenda, made, tiles = machine()
+    eyes: list[int] = []
+    made.on_eye = lambda side, direction: eyes.append(direction)
+    made.drive("drum", 1)
+    made.open_gate(2, True)
+    made.drive("conveyor.S2", 1)
+    agenda.run_until(20 * S)
+    made.drive("conveyor.S2", -1)
+    agenda.run_until(agenda.now_us + 2 * S)
+    assert len(made.sides[1].mouth.belt) == 0
+    assert sum(eyes) == len(made.sides[1].mouth.slot) == 2
+    check_places(made, tiles)
+
+
+def test_the_last_tiles_come_slower_than_the_first() -> None:
+    gaps: dict[str, list[int]] = {"first": [], "last": []}
+    for seed in range(30):
+        agenda, made, _ = machine(seed)
+        times: list[int] = []
+        made.on_eye = lambda side, direction, a=agenda, t=times: t.append(a.now_us)  # type: ignore[misc]
+        made.drive("drum", 1)
+        for n in (1, 2, 3, 4):
+            made.open_gate(n, True)
+            made.drive(f"conveyor.S{n}", 1)
+        for _ in range(400):
+            agenda.run_until(agenda.now_us + 100_000)
+            for side in made.sides:
+                for tile in list(side.mouth.slot.tiles):
+                    tile.move(side.store)
+                side.mouth.settle()
+        gaps["first"].append(times[20] - times[0])
+        gaps["last"].append(times[-1] - times[-6])
+    assert sum(gaps["last"]) / 5 > 2 * sum(gaps["first"]) / 20
+
+
+def test_a_push_against_a_raised_tray_is_seen_as_a_violation() -> None:
+    agenda, made, _ = machine()
+    made.drive("lift.S1", 1)
+    agenda.run_until(1 * S)
+    made.drive("lift.S1", 0)
+    made.drive("stacker.S1", 1)
+    agenda.run_until(2 * S)
+    assert made.violations == ["S1: pushed against a tray that is not home"]
+
+
+def test_a_lift_stalls_under_a_wall_that_was_not_pulled_off() -> None:
+    agenda, made, tiles = machine()
+    side = made.sides[0]
+    tiles[0].move(side.wall)
+    tiles[1].move(side.store)
+    made.drive("lift.S1", 1)
+    agenda.run_until(10 * S)
+    assert side.store.tiles == [tiles[1]]
+    assert side.lift.direction == 0
+    tiles[0].move(made.drum.place)
+    made.drive("lift.S1", 1)
+    agenda.run_until(20 * S)
+    assert side.wall.tiles == [tiles[1]]
+
+
+def test_an_unplugged_motor_does_not_move() -> None:
+    agenda, made, _ = machine()
+    made.drive("console", 1)
+    agenda.run_until(1 * S)
+    made.disconnect("console")
+    angle = made.console.angle
+    made.drive("console", 1)
+    agenda.run_until(9 * S)
+    assert made.console.angle == angle
+    assert 0 < angle < TURN // 2
+
+
+# --- crank --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.integers(0, 900_000)), max_size=30))
+def test_a_sensor_never_disagrees_with_the_angle(moves: list[tuple[int, int]]) -> None:
+    agenda = Agenda()
+    seen: list[tuple[str, bool]] = []
+    crank = Crank(agenda, 750_000, {"home": 0, "far": TURN // 2}, {}, lambda n, a: seen.append((n, a)))
+    way = 0
+    for direction, wait_us in moves:
+        crank.drive(direction)
+        agenda.run_until(agenda.now_us + wait_us)
+        way += direction * wait_us
+        for name, mark in (("home", 0), ("far", TURN // 2)):
+            distance = min((crank.angle - mark) % TURN, (mark - crank.angle) % TURN)
+            if abs(distance - WINDOW) > 100:
+                assert crank.on[name] == (distance < WINDOW)
+    # What it turned in all is where it is, but for the one unit by which it stands past a station.
+    expected = way * TURN // 750_000 % TURN
+    assert min((crank.angle - expected) % TURN, (expected - crank.angle) % TURN) <= 4 * len(moves) + 8
+    for (name, active), (_, before) in zip(
+        [e for e in seen if e[0] == "far"][1:], [e for e in seen if e[0] == "far"], strict=False
+    ):
+        assert active != before, f"{name} told the same twice"
+
+
+def test_stations_too_near_to_be_told_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="too near"):
+        Crank(Agenda(), 1000, {"home": 0}, {WINDOW + 1: lambda d: True}, lambda n, a: None)
+
+
+# --- agenda and world ---------------------------------------------------------------------------------------
+
+
+def test_calls_of_one_time_do_not_change_places() -> None:
+    agenda = Agenda()
+    said: list[int] = []
+    for n in range(5):
+        agenda.at(10, lambda n=n: said.append(n))  # type: ignore[misc]
+    agenda.at(10, lambda: said.append(99)).cancel()
+    agenda.run_until(10)
+    assert said == [0, 1, 2, 3, 4]
+
+
+class Metronome:
+    """A core that ticks at random times and notes when."""
+
+    def __init__(self, seed: int, lazy: bool = False) -> None:
+        self.rng = random.Random(seed)
+        self.next = 0
+        self.lazy = lazy
+        self.ticks: list[int] = []
+
+    def handle(self, event: object, now_us: int) -> tuple[object, ...]:
+        self.ticks.append(now_us)
+        if not self.lazy:
+            self.next = now_us + self.rng.randrange(1, 100)
+        return ()
+
+    def next_deadline(self) -> int:
+        return self.next
+
+
+def test_the_world_neither_goes_back_nor_misses_a_deadline() -> None:
+    world = World()
+    cores = [Metronome(n) for n in range(3)]
+    for n, core in enumerate(cores):
+        world.add(str(n), core, lambda effect, now: None)
+    world.run(10_000)
+    for core in cores:
+        assert core.ticks == sorted(core.ticks)
+        assert core.next > 10_000
+        assert len(core.ticks) > 150
+
+
+def test_a_core_whose_deadline_does_not_move_on_is_found() -> None:
+    world = World()
+    world.add("stuck", Metronome(0, lazy=True), lambda effect, now: None)
+    with pytest.raises(RuntimeError, match="stuck"):
+        world.run(10)

@@ -1,0 +1,61 @@
+"""The scaled clock: two processes of one simulated table do not call each other dead while they wait."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_protocol.pace import LEAD_US, PATIENCE_S, PacedClock
+
+
+class Real:
+    """A monotonic clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.s = 100.0
+
+    def __call__(self) -> float:
+        return self.s
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.booleans()), max_size=40), st.sampled_from([1.0, 5.0, 20.0]))
+def test_the_clock_never_goes_back_nor_faster_than_its_speed(
+    steps: list[tuple[float, bool]], speed: float
+) -> None:
+    real = Real()
+    clock = PacedClock(speed, real)
+    before = 0
+    for step_s, heard in steps:
+        real.s += step_s
+        now = clock.now_us()
+        assert before <= now <= before + step_s * speed * 1_000_000 + 2
+        before = now
+        if heard:
+            clock.heard()
+
+
+def test_a_real_boards_clock_is_the_plain_one() -> None:
+    real = Real()
+    clock = PacedClock(1.0, real)
+    clock.heard()
+    real.s += 0.9
+    assert abs(clock.now_us() - 900_000) <= 1
+
+
+def test_a_late_host_does_not_run_into_the_boards_silence() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    clock.heard()
+    real.s += 0.5  # ten seconds of table time
+    assert clock.now_us() == LEAD_US < 700_000
+    clock.heard()
+    real.s += 0.01
+    assert abs(clock.now_us() - LEAD_US - 200_000) <= 1
+
+
+def test_a_dead_host_is_not_waited_for_for_ever() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    clock.heard()
+    real.s += PATIENCE_S + 0.001
+    clock.now_us()
+    real.s += 0.1
+    assert clock.now_us() > 2_000_000
