@@ -86,6 +86,7 @@ class HostLink:
         self._latch = 0  # the number of the board's stop, which CLEAR must name
         self._clearing: Clear | None = None
         self._clear_tries = 0
+        self._clear_next: int | None = None  # asked for while a stop was not yet answered
         self._resend_us: int | None = None
         self._give_up_us: int | None = None
         self._now = 0
@@ -192,7 +193,7 @@ class HostLink:
             self._give_up_us = self._now + STOP_GIVE_UP_US
         self._state = _State.STOPPING
         self._fetch.stop()
-        self._clearing = None
+        self._clearing = self._clear_next = None
         self._stop_again()
 
     def _stop_again(self) -> None:
@@ -203,10 +204,14 @@ class HostLink:
         self._resend_us = self._now + STOP_REPEAT_US
 
     def _clear(self, reason: int) -> None:
-        if self._state in (_State.CLOSED, _State.STOPPING):
-            return  # a stop that is not yet answered is not to be left
+        if self._state is _State.CLOSED:
+            return
+        if self._state is _State.STOPPING:
+            self._clear_next = reason  # a stop that has not been answered is not to be left yet
+            return
         if self._session:
             self._down(DownReason.CLEARED)
+        self._clear_next = None
         self._clearing = Clear(reason, self._latch)
         self._clear_tries = CLEAR_TRIES
         self._clear_again()
@@ -225,7 +230,7 @@ class HostLink:
         return outcome
 
     def _down(self, reason: DownReason, detail: str = "", acknowledge: int | None = None) -> None:
-        self._clearing = None
+        self._clearing = self._clear_next = None
         self._out.append(Down(reason, detail, self._end_session(acknowledge)))
 
     def _refuse(self, reason: DownReason, detail: str) -> None:
@@ -328,7 +333,11 @@ class HostLink:
         self._latch = stopped.stop_number
         outcome = self._end_session(frame.acknowledge if ours else None)
         self._out.append(Halted(stopped, outcome))
-        self._greet()
+        self._state = _State.GREETING
+        if self._clear_next is not None:
+            self._clear(self._clear_next)
+        else:
+            self._greet()
 
     def _chunk(self, chunk: Chunk) -> None:
         if self._state is not _State.DESCRIBING:

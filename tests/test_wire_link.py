@@ -385,6 +385,22 @@ def test_stop_and_clear_come_through_every_wire(wire: WireModel) -> None:
         assert bench.until(hl.Up, 10).hello.stop == m.StopReason.NONE, n
 
 
+def test_a_clear_asked_for_before_the_stop_is_answered_waits_for_the_answer() -> None:
+    bench = Bench()
+    bench.until(hl.Up)
+    bench.run(0.5)
+    bench.give(hl.StopEverything())
+    bench.give(hl.ClearStop(m.StopReason.HOST))
+    bench.said.clear()
+    assert bench.until(hl.Up, 2).hello.stop == m.StopReason.NONE
+    assert [type(s) for s in bench.said] == [hl.Halted, hl.Up]
+    bench.give(hl.StopEverything())
+    bench.give(hl.ClearStop(m.StopReason.HOST))
+    bench.give(hl.StopEverything())  # whoever stops again takes it back
+    bench.said.clear()
+    assert bench.until(hl.Up, 2).hello.stop == m.StopReason.HOST
+
+
 def test_a_clear_that_is_lost_is_sent_again() -> None:
     bench = Bench()
     bench.until(hl.Up)
