@@ -88,6 +88,7 @@ class Faults:
         self, agenda: Agenda, machine: Machine, board: Board, people: People, wiring: Wiring
     ) -> None:
         self._agenda = agenda
+        self._active: list[FaultSpec] = []
         sides = tuple(s.name for s in machine.sides)
         motors = tuple(machine.motors)
         sensors = tuple(s for s in board.description.sensors if s in machine.sensors() and s != "door.open")
@@ -174,9 +175,19 @@ class Faults:
         spec = self.parse(text)
         kind = self.kinds[spec.kind]
         begin = self._agenda.now_us + spec.at_us
-        self._agenda.at(begin, lambda: kind.act(spec.part))
+        self._agenda.at(begin, lambda: self._come(spec))
         if spec.lasts_us is not None:
             self._agenda.at(begin + spec.lasts_us, lambda: kind.mend(spec.part))
+
+    def _come(self, spec: FaultSpec) -> None:
+        self._active.append(spec)
+        self.kinds[spec.kind].act(spec.part)
+
+    def mend_all(self) -> None:
+        """Undo every fault that has come."""
+        for spec in self._active:
+            self.kinds[spec.kind].mend(spec.part)
+        self._active.clear()
 
     def mend(self, text: str) -> None:
         """Undo a fault now."""

@@ -15,6 +15,7 @@ from sim.tiles import Place, Tile
 HOLD_US = 1_900_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
+_FAULT = re.compile(r"E[0-9]{2} ")
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
 
 
@@ -43,6 +44,7 @@ class Players:
         play_us: int,
         seed: int,
         press: Callable[[str, int], None],
+        repair: Callable[[], None] | None = None,
     ) -> None:
         self.table = Place("table")
         self.seen: list[WallsSeen] = []
@@ -54,6 +56,7 @@ class Players:
         self._play_us = play_us
         self._rng = random.Random(f"{seed}/players")
         self._press = press
+        self._repair = repair
         self._display = ""
         self._playing = False
         self._pulled = False
@@ -111,6 +114,19 @@ class Players:
             for tile in second:
                 tile.move(piles[0])
 
+    def _wrong_tiles(self) -> list[Tile]:
+        """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
+        drum = self._machine.drum.place.tiles
+        backs = [t.back for s in self._machine.sides for t in s.store.tiles]
+        odd = {b for b in set(backs) if backs.count(b) < len(backs) / 2}
+        strange = [t for t in drum if backs and t.back not in set(backs) - odd]
+        return [*self.floor.tiles, *strange]
+
+    def _put_right(self) -> None:
+        """Put in what lies on the floor, take out what has the wrong back."""
+        for tile in self._wrong_tiles():
+            tile.move(self._machine.drum.place if tile.place is self.floor else self.table)
+
     def _other(self, source: Place) -> list[Tile]:
         return [t for p in (self.table, *self._boxes) if p is not source for t in p.tiles]
 
@@ -136,6 +152,12 @@ class Players:
             return "", 0
         if word == "HoLd":
             return "START", HOLD_US
+        if _FAULT.fullmatch(word) and self._repair:
+            return "RESET", 0
+        if word == "cont" and self._wrong_tiles():
+            return "ADD", 0
+        if word == "Add " and self._pushed:
+            return "START", 0
         if word in ("PrES", "rdY ", "cont", "LoAd") and not self._playing and not self._pulled:
             return "START", 0
         if word == "PuSH" and self._pushed:
@@ -147,11 +169,18 @@ class Players:
         return "", 0
 
     def _act(self, key: str, held_us: int) -> None:
+        if key == "RESET" and self._repair:
+            self._repair()  # first the cause, then the key
         self._press(key, held_us)
         self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
 
     def _push_in(self) -> None:
         if not self._machine.console.on["console.up"]:
+            return
+        if self._display == "Add ":
+            self._put_right()
+            self._pushed = True
+            self._consider()
             return
         source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
         if source is not None:

@@ -104,6 +104,7 @@ class TableOptions:
     play_us: int = 20_000_000
     seed: int = 0
     faults: tuple[str, ...] = ()
+    repair: bool = False  # the players mend what is broken, press RESET and go on
     model: MachineModel = field(default_factory=lambda: load("four-mouth"))
     faces: tuple[str, ...] | None = None  # None: the usual composition of `tiles` tiles
 
@@ -131,6 +132,7 @@ class SimTable:
             options.play_us,
             options.seed,
             lambda key, held_us: self._out.append(PressRemote(key, held_us)),
+            (lambda: self.faults.mend_all()) if options.repair else None,
         )
         self._cable = Cable(self.agenda, options.seed)
         self.board = Board(

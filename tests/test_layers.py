@@ -11,7 +11,7 @@ PACKAGES = ("firmware_protocol", "sim", "tablectl")
 # Rooms that decide, and so touch no clock, file, thread, socket or chance of their own.
 PURE = (
     "firmware_protocol",
-    "sim/agenda.py", "sim/board.py", "sim/filler.py", "sim/mechanics", "sim/players.py", "sim/remote.py",
+    "sim/agenda.py", "sim/board", "sim/mechanics", "sim/wiring.py", "sim/wires.py", "sim/players.py", "sim/remote.py",
     "sim/table.py", "sim/world.py",
     "tablectl/table", "tablectl/rules", "tablectl/board/session.py", "tablectl/journal/chain.py",
     "tablectl/remote/pulses.py", "tablectl/remote/nec.py", "tablectl/remote/lircd.py",

@@ -8,16 +8,19 @@ from hypothesis import strategies as st
 
 from sim.agenda import Agenda
 from sim.mechanics.crank import TURN, WINDOW, Crank
-from sim.mechanics.machine import Machine, MachineModel
+from sim.mechanics.machine import BROWN_OUT_US, Machine
+from sim.mechanics.motor import RUN_SHARE, STALL_FACTOR, STALL_SEEN_US, Motor
+from sim.model import load
 from sim.tiles import SETS, Place, Tile, lay_out
 from sim.world import World
 
 S = 1_000_000
+MODEL = load("four-mouth")
 
 
 def machine(seed: int = 0, tiles: int = 136) -> tuple[Agenda, Machine, list[Tile]]:
     agenda = Agenda()
-    made = Machine(agenda, MachineModel(), seed)
+    made = Machine(agenda, MODEL, seed)
     return agenda, made, lay_out(SETS[tiles], "A", made.drum.place)
 
 
@@ -29,26 +32,57 @@ def check_places(made: Machine, tiles: list[Tile], *more: Place) -> None:
 
 
 PARTS = ["drum", "console"] + [f"{k}.S{n}" for k in ("conveyor", "stacker", "lift") for n in (1, 2, 3, 4)]
+CHANCES = ["drive", "plug", "seize", "late", "jam", "block", "door", "pull", "sensor"]
 ORDERS = st.tuples(
-    st.sampled_from(PARTS), st.sampled_from([-1, 0, 1]), st.integers(0, 3_000_000), st.booleans()
+    st.sampled_from(PARTS),
+    st.sampled_from([-1, 0, 1]),
+    st.integers(0, 3_000_000),
+    st.booleans(),
+    st.just("drive") | st.sampled_from(CHANCES),
 )
+
+
+def happen(made: Machine, what: str, part: str, direction: int, on: bool, table: Place) -> None:
+    """Let one thing of a random program happen to the machine."""
+    side = made.side(part[-2:]) if part[-1].isdigit() else made.sides[0]
+    match what:
+        case "plug":
+            made.motors[part].plug(on)
+        case "seize":
+            made.motors[part].seize(on)
+        case "late":
+            made.motors[part].delay(1_500_000 * on)
+        case "jam":
+            side.jam(on)
+        case "block":
+            made.crank(f"stacker.{side.name}").block(TURN * 3 // 10 if on else None)
+        case "door":
+            made.open_door(on)
+        case "pull":
+            side.pull_wall(table)
+        case "sensor":
+            made.force_sensor(f"slot.{side.name}.full", {-1: False, 0: None, 1: True}[direction])
+        case _:
+            made.drive(part, direction)
+            if part.startswith("conveyor."):
+                made.open_gate(int(part[-1]), on)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ORDERS, max_size=40), st.integers(0, 99))
 def test_no_program_of_motors_loses_or_doubles_a_tile(
-    orders: list[tuple[str, int, int, bool]], seed: int
+    orders: list[tuple[str, int, int, bool, str]], seed: int
 ) -> None:
     agenda, made, tiles = machine(seed)
-    for part, direction, wait_us, gate in orders:
-        made.drive(part, direction)
-        if part.startswith("conveyor."):
-            made.open_gate(int(part[-1]), gate)
+    table = Place("table")
+    for part, direction, wait_us, on, what in orders:
+        happen(made, what, part, direction, on, table)
         agenda.run_until(agenda.now_us + wait_us)
-        check_places(made, tiles)
+        check_places(made, tiles, table)
         for side in made.sides:
             assert len(side.mouth.slot) <= 2
-            assert len(side.mouth.belt) <= 4
+            assert len(side.mouth.belt) <= MODEL.mouth.belt_tiles
+            assert len(side.store) <= 2 * MODEL.store.stacks + 1
             assert not (
                 side.stacker.on[f"stacker.{side.name}.open"]
                 and side.stacker.on[f"stacker.{side.name}.closed"]
@@ -75,7 +109,7 @@ def test_a_closed_gate_lets_no_tile_pass() -> None:
 def test_a_full_belt_takes_no_more_until_the_slot_is_pushed() -> None:
     agenda, made, tiles = machine()
     full: list[tuple[str, bool]] = []
-    made.on_sensor = lambda name, active: full.append((name, active))
+    made.on_sensor = lambda name, active: full.append((name, active)) if name.startswith("belt") else None
     made.drive("drum", 1)
     made.open_gate(1, True)
     made.drive("conveyor.S1", 1)
@@ -92,7 +126,7 @@ def test_a_full_belt_takes_no_more_until_the_slot_is_pushed() -> None:
 def test_a_belt_that_runs_back_returns_its_tiles_to_the_drum() -> None:
     agenda, made, tiles = machine()
     eyes: list[int] = []
-    made.on_eye = lambda side, direction: eyes.append(direction)
+    made.on_eye = lambda side, peaks, direction: eyes.append(direction)
     made.drive("drum", 1)
     made.open_gate(2, True)
     made.drive("conveyor.S2", 1)
@@ -109,7 +143,7 @@ def test_the_last_tiles_come_slower_than_the_first() -> None:
     for seed in range(30):
         agenda, made, _ = machine(seed)
         times: list[int] = []
-        made.on_eye = lambda side, direction, a=agenda, t=times: t.append(a.now_us)  # type: ignore[misc]
+        made.on_eye = lambda side, peaks, direction, a=agenda, t=times: t.append(a.now_us)  # type: ignore[misc]
         made.drive("drum", 1)
         for n in (1, 2, 3, 4):
             made.open_gate(n, True)
@@ -138,28 +172,148 @@ def test_a_push_against_a_raised_tray_is_seen_as_a_violation() -> None:
 def test_a_lift_stalls_under_a_wall_that_was_not_pulled_off() -> None:
     agenda, made, tiles = machine()
     side = made.sides[0]
+    stalls: list[str] = []
+    made.on_stall = stalls.append
     tiles[0].move(side.wall)
     tiles[1].move(side.store)
     made.drive("lift.S1", 1)
     agenda.run_until(10 * S)
     assert side.store.tiles == [tiles[1]]
-    assert side.lift.direction == 0
-    tiles[0].move(made.drum.place)
-    made.drive("lift.S1", 1)
+    assert stalls == ["lift.S1"]
+    assert not side.lift.turning
+    assert made.motors["lift.S1"].current_ma == round(1500 * STALL_FACTOR)
+    table = Place("table")
+    side.pull_wall(table)  # the motor is still on: it goes on where it was held
     agenda.run_until(20 * S)
     assert side.wall.tiles == [tiles[1]]
+    assert table.tiles == [tiles[0]]
+    assert made.motors["lift.S1"].current_ma == round(1500 * RUN_SHARE)
 
 
 def test_an_unplugged_motor_does_not_move() -> None:
     agenda, made, _ = machine()
     made.drive("console", 1)
     agenda.run_until(1 * S)
-    made.disconnect("console")
+    made.motors["console"].plug(False)
     angle = made.console.angle
     made.drive("console", 1)
     agenda.run_until(9 * S)
     assert made.console.angle == angle
     assert 0 < angle < TURN // 2
+    assert made.current_ma == 0
+    made.motors["console"].plug(True)  # it was driven all the time
+    agenda.run_until(10 * S)
+    assert made.console.angle != angle
+
+
+# --- motor --------------------------------------------------------------------------------------------------
+
+
+class Bare:
+    """A motor by itself, and what it does."""
+
+    def __init__(self) -> None:
+        self.agenda = Agenda()
+        self.turns: list[int] = []
+        self.stalls: list[int] = []
+        self.motor = Motor(
+            self.agenda, "m", 1000, self.turns.append, lambda _: self.stalls.append(self.agenda.now_us)
+        )
+
+    def wait(self, us: int) -> None:
+        self.agenda.run_until(self.agenda.now_us + us)
+
+
+def test_a_stall_is_not_told_in_the_middle_of_the_order_that_caused_it() -> None:
+    bare = Bare()
+    bare.motor.seize(True)
+    bare.motor.drive(1)
+    assert bare.stalls == []
+    bare.wait(S)
+    assert bare.stalls == [STALL_SEEN_US]  # once, however long it lasts
+    assert bare.turns[-1] == 0
+
+
+def test_a_stall_that_ends_before_it_is_seen_is_none() -> None:
+    bare = Bare()
+    bare.motor.drive(1)
+    bare.motor.hold(True)
+    bare.wait(STALL_SEEN_US - 1)
+    bare.motor.hold(False)
+    bare.wait(S)
+    assert bare.stalls == []
+
+
+def test_a_motor_that_is_turned_back_is_no_longer_held() -> None:
+    bare = Bare()
+    bare.motor.drive(1)
+    bare.motor.hold(True)
+    assert bare.motor.current_ma == 2500
+    bare.motor.drive(-1)
+    assert bare.motor.current_ma == 600
+    bare.wait(S)
+    assert bare.stalls == []
+
+
+def test_a_reduced_drive_halves_the_current_of_a_stall_and_nothing_else() -> None:
+    bare = Bare()
+    bare.motor.drive(1, reduced=True)
+    assert bare.motor.current_ma == 600
+    bare.motor.hold(True)
+    assert bare.motor.current_ma == 1250
+    bare.motor.drive(1)
+    assert bare.motor.current_ma == 2500
+
+
+def test_a_late_motor_is_not_made_later_by_a_change_of_its_current() -> None:
+    bare = Bare()
+    bare.motor.delay(1_500_000)
+    bare.motor.drive(1, reduced=True)
+    bare.wait(S)
+    bare.motor.drive(1)
+    bare.wait(499_999)
+    assert bare.turns == []
+    bare.wait(1)
+    assert bare.turns == [1]
+    bare.motor.drive(0)
+    bare.motor.drive(1)
+    bare.motor.drive(0)
+    bare.wait(9 * S)
+    assert bare.turns[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("first", ["door", "mains", "wired stop"])
+def test_power_is_back_only_when_nothing_cuts_it_any_more(first: str) -> None:
+    bare = Bare()
+    bare.motor.drive(1)
+    for by in ("door", "mains", "wired stop"):
+        bare.motor.power(False, by)
+    bare.motor.power(True, first)
+    assert (bare.turns[-1], bare.motor.current_ma) == (0, 0)
+    for by in {"door", "mains", "wired stop"} - {first}:
+        bare.motor.power(True, by)
+    assert (bare.turns[-1], bare.motor.current_ma) == (1, 600)
+
+
+def test_the_supply_bridges_a_moment_and_then_drops() -> None:
+    agenda, made, _ = machine()
+    dropped: list[int] = []
+    made.on_brown_out = lambda: dropped.append(agenda.now_us)
+    for n in (1, 2, 3, 4):
+        made.drive(f"lift.S{n}", 1)
+    agenda.run_until(S)
+    assert dropped == []
+    for n in (1, 2, 3, 4):
+        made.motors[f"lift.S{n}"].seize(True)
+    agenda.run_until(S + BROWN_OUT_US - 1)
+    for n in (1, 2, 3, 4):
+        made.motors[f"lift.S{n}"].seize(False)
+    agenda.run_until(2 * S)
+    assert dropped == []
+    for n in (1, 2, 3, 4):
+        made.motors[f"lift.S{n}"].seize(True)
+    agenda.run_until(3 * S)
+    assert dropped[0] == 2 * S + BROWN_OUT_US
 
 
 # --- crank --------------------------------------------------------------------------------------------------
@@ -173,7 +327,7 @@ def test_a_sensor_never_disagrees_with_the_angle(moves: list[tuple[int, int]]) -
     crank = Crank(agenda, 750_000, {"home": 0, "far": TURN // 2}, {}, lambda n, a: seen.append((n, a)))
     way = 0
     for direction, wait_us in moves:
-        crank.drive(direction)
+        crank.turn(direction)
         agenda.run_until(agenda.now_us + wait_us)
         way += direction * wait_us
         for name, mark in (("home", 0), ("far", TURN // 2)):

@@ -12,6 +12,8 @@ from firmware_protocol import frames
 from firmware_protocol import messages as m
 from firmware_protocol.codes import FrameKind
 from firmware_protocol.framing import encode
+from sim.board.counts import Push
+from sim.board.keys import STEADY_US
 from sim.table import PanelKey, SimTable, StopLine, TableOptions
 from sim.tiles import Place
 
@@ -94,9 +96,14 @@ def test_renew_does_not_lengthen_a_stroke(hand: BareHand) -> None:
 # --- the lift keys ------------------------------------------------------------------------------------------
 
 
+def press(hand: BareHand, *keys: str) -> list[m.Message]:
+    """Press keys and hold them until the board believes them; nothing is acknowledged."""
+    got = [frame for key in keys for frame in hand.tell(PanelKey(key, True))]
+    return messages_of(got + hand.wait(STEADY_US, ping=False, acknowledge=False))
+
+
 def both_lift_keys(hand: BareHand) -> list[m.Message]:
-    got = hand.tell(PanelKey("lift.1", True))
-    return messages_of(got + hand.tell(PanelKey("lift.2", True)))
+    return press(hand, "lift.1", "lift.2")
 
 
 def test_both_lift_keys_stop_every_feeder_at_once_without_the_host(hand: BareHand) -> None:
@@ -107,9 +114,8 @@ def test_both_lift_keys_stop_every_feeder_at_once_without_the_host(hand: BareHan
     hand.run("conveyor.S4", direction=-1)
     hand.wait(1_000_000)
     got = both_lift_keys(hand)
-    hand.now += 50_000
     machine = hand.table.machine
-    got += messages_of(hand.wait(1, ping=False))
+    got += messages_of(hand.wait(50_000 - STEADY_US, ping=False))
     assert not machine.drum.running
     assert all(not side.mouth._direction for side in machine.sides)
     got += messages_of(hand.wait(2_000_000))
@@ -134,7 +140,7 @@ def test_no_feeder_starts_before_the_host_has_seen_the_keys(hand: BareHand) -> N
 
 def test_a_later_acknowledgement_covers_the_keys_too(hand: BareHand) -> None:
     both_lift_keys(hand)
-    hand.tell(PanelKey("dice.S1", True))
+    press(hand, "dice.S1")
     hand.write(hand.frame(FrameKind.EVENT_ACK, bytes((3,))))
     assert of(m.Accepted, hand.run("drum"))
 
@@ -197,7 +203,7 @@ def test_stop_all_stops_everything_and_voids_the_session(hand: BareHand) -> None
     assert (stopped.reason, stopped.answers) == (m.StopReason.HOST, 33)
     assert not hand.table.board._ops
     assert not hand.table.machine.drum.running
-    assert not hand.table.machine.console.direction
+    assert not hand.table.machine.console.turning
     hand.wait(200_000)
     assert hand.run("drum") == []
 
@@ -328,7 +334,7 @@ def test_a_stroke_to_where_the_part_is_moves_nothing_and_is_done(
 ) -> None:
     got = hand.stroke(part, end)
     assert [type(g) for g in got] == [m.Accepted, m.Done]
-    assert not hand.table.machine.crank(part).direction
+    assert not hand.table.machine.crank(part).turning
 
 
 def test_a_stroke_said_twice_ends_where_it_was_told_to(hand: BareHand) -> None:
@@ -344,7 +350,7 @@ def test_hello_names_the_move_in_progress_and_ends_it(hand: BareHand) -> None:
     hand.wait(500_000)
     ack = hand.hello(9)
     assert (ack.op, ack.part) == (1, hand.part("console"))
-    assert not hand.table.machine.console.direction
+    assert not hand.table.machine.console.turning
     assert hand.hello(10).part == m.NO_PART
 
 
@@ -387,7 +393,7 @@ def test_no_raise_of_a_store_that_is_being_filled(hand: BareHand) -> None:
     hand.command(m.Stop(50, hand.part("conveyor.S1")))
     hand.wait(900_000)
     board = hand.table.board
-    assert board._taken[0] > board._stored[0]
+    assert board._counts.waiting(0) > 0
     assert failure(hand.stroke("lift.S1", m.End.TURN)) is m.FailReason.INTERLOCK
 
 
@@ -426,8 +432,23 @@ def test_arguments_that_name_nothing_are_refused(hand: BareHand, command: m.Mess
 def test_one_part_does_one_thing_at_a_time(hand: BareHand) -> None:
     hand.run("drum")
     assert failure(hand.run("drum")) is m.FailReason.BUSY
+    hand.fill(0, 10)
+    assert failure(hand.run("conveyor.S1")) is m.FailReason.BUSY
+    assert failure(hand.stroke("stacker.S1", m.End.HOME)) is m.FailReason.INTERLOCK
+    assert failure(hand.stroke("lift.S1", m.End.TURN)) is m.FailReason.INTERLOCK
+    assert of(m.Accepted, hand.stroke("stacker.S2", m.End.FAR))
+    assert failure(hand.fill(1, 10)) is m.FailReason.INTERLOCK
+
+
+def test_a_stroke_to_another_end_takes_the_place_of_the_one_under_way(hand: BareHand) -> None:
     hand.stroke("console", m.End.FAR)
-    assert failure(hand.stroke("console", m.End.HOME)) is m.FailReason.BUSY
+    hand.wait(500_000)
+    got = hand.stroke("console", m.End.HOME)
+    assert [(type(g), g.op) for g in got] == [(m.Failed, 1), (m.Accepted, 2)]
+    assert failure(got) is m.FailReason.ABORTED
+    ended = messages_of(hand.wait(600_000))
+    assert [(type(g), g.op) for g in ended] == [(m.Done, 2)]  # back the way it came, not all the way round
+    assert seen(hand, "console.down")
 
 
 # --- messages it does not know ------------------------------------------------------------------------------

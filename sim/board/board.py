@@ -9,7 +9,7 @@ from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description, PartKind
 from firmware_protocol.window import LinkCounters
 from sim.agenda import Agenda, Entry
-from sim.board.counts import STACK, Counts
+from sim.board.counts import Counts
 from sim.board.describe import STOP_LINE
 from sim.board.filler import Filler
 from sim.board.interlocks import FEEDS, Interlocks, Move
@@ -20,6 +20,8 @@ from sim.mechanics.machine import DOOR, Machine
 STATUS_BUSY_US = 200_000
 STATUS_REST_US = 1_000_000
 FIRMWARE = 0x0001
+_NO_MOVE = (0, m.NO_PART)
+_NEAR = 20  # a stack leaves the slot within 1/20 of the stroke before the stacker's closed end
 
 
 @dataclass(slots=True)
@@ -64,6 +66,9 @@ class Board:
         self._stop: int = m.StopReason.NONE
         self._stop_number = 0
         self._line_open = False  # the wired stop, wired so that a broken wire stops, too
+        self._alive = True  # it has power
+        self._cut_move: tuple[int, int] | None = None  # operation and part that were cut by a restart
+        self._told_move = _NO_MOVE  # what HELLO_ACK of this session has told
         self._keys = 0
         self._feed_held_by: int | None = None
         self._status_us: int | None = None
@@ -84,6 +89,8 @@ class Board:
     def _press(self, key: str, down: bool) -> None:
         index = self.description.keys.index(key)
         self._keys = self._keys | 1 << index if down else self._keys & ~(1 << index)
+        if not self._alive:
+            return
         phase = m.Phase.DOWN if down else m.Phase.UP
         self._act(self._link.handle(bl.Raise(m.KeyEvent(index, phase, self._clock_ms)), self._now))
         both = all(self._keys >> self.description.keys.index(k) & 1 for k in ("lift.1", "lift.2"))
@@ -98,12 +105,15 @@ class Board:
     def stop_line(self, is_open: bool) -> None:
         """Open the wired stop, which cuts the motors' power whatever runs here, or close it."""
         self._line_open = is_open
-        self._machine.power(not is_open)
-        if is_open:
+        self._machine.power(not is_open, "wired stop")
+        if is_open and self._alive:
             self._stop_all(m.StopReason.WIRED)
 
     def halt(self) -> None:
         """Lose the power: every output is off, nothing is said of it."""
+        self._alive = False
+        if self._ops:
+            self._cut_move = self._moving()
         for operation in list(self._ops.values()):
             self._drop(operation)
         for part in self.description.parts:
@@ -111,12 +121,18 @@ class Board:
         self._status_us = None
 
     def restart(self, boot_id: int, cause: m.ResetCause) -> None:
-        """Start anew: only the counts outlive it."""
+        """Start anew: only the counts and the move that was cut outlive it."""
+        if not self._alive and cause != m.ResetCause.POWER_ON:
+            return  # without power nothing restarts
         self.halt()
+        self._alive = True
         self._link = bl.BoardLink(boot_id, self.description.to_bytes())
         self._reset_cause = cause
-        self._stop = m.StopReason.WIRED if self._line_open else m.StopReason.NONE
-        self._keys = 0
+        self._stop = m.StopReason.NONE
+        if self._line_open or self._seen()[DOOR]:
+            self._stop = m.StopReason.WIRED if self._line_open else m.StopReason.DOOR
+            self._stop_number = self._stop_number % 255 + 1
+        self._keys = sum(1 << self.description.keys.index(k) for k in self._contacts.held())
         self._feed_held_by = None
 
     def tick(self) -> None:
@@ -170,7 +186,7 @@ class Board:
                     if self._feed_held_by is not None and not self._link.waits_for(self._feed_held_by):
                         self._feed_held_by = None
                 case bl.NoSession():
-                    self._plain(self._stopped(0) if self._stop else self._hello_ack(0))
+                    self._plain(self._stopped(0) if self._stop else self._hello_ack(0, self._moving()))
 
     def _reply(self, message: m.Message) -> None:
         self._act(self._link.handle(bl.Reply(message), self._now))
@@ -214,16 +230,23 @@ class Board:
                     self._begin(message)
 
     def _welcome(self, nonce: int) -> None:
-        ack = self._hello_ack(nonce)  # before the moves of the last session end: it names one of them
         if not self._link.repeats(nonce):
+            self._told_move = self._moving()
+            self._cut_move = None
             self._feed_held_by = None
             for operation in list(self._ops.values()):
                 self._fail(operation, m.FailReason.ABORTED)
-        self._act(self._link.welcome(ack))
+        # Sensors and counts as they are now; the move as it was, even where this ACK is asked for again.
+        self._act(self._link.welcome(self._hello_ack(nonce, self._told_move)))
         self._status_us = self._now + STATUS_REST_US
 
-    def _hello_ack(self, nonce: int) -> m.HelloAck:
-        moving = next(reversed(self._ops.values()), None)
+    def _moving(self) -> tuple[int, int]:
+        """Return operation and part of the move in progress, or of the one that a restart has cut."""
+        for operation in reversed(self._ops.values()):
+            return operation.op, operation.part
+        return self._cut_move or _NO_MOVE
+
+    def _hello_ack(self, nonce: int, move: tuple[int, int]) -> m.HelloAck:
         return m.HelloAck(
             nonce,
             self._link.boot_id,
@@ -234,8 +257,7 @@ class Board:
             self._link.description_hash,
             256,
             self._keys,
-            moving.op if moving else 0,
-            moving.part if moving else m.NO_PART,
+            *move,
             self._stop,
             self._stop_number,
             self._clock_ms,
@@ -264,6 +286,7 @@ class Board:
                 self._set_lease(operation, lease_ms)
                 if described.kind is PartKind.CONVEYOR:
                     self._machine.open_gate(described.side, direction > 0)
+                    self._counts.feeds(described.side - 1, direction)
                 self._machine.drive(described.name, direction)
             case m.Stroke(end=end):
                 operation.stroke = Stroke(
@@ -277,7 +300,8 @@ class Board:
                 operation.stroke.begin()
             case m.Fill(mouth=mouth, tiles=tiles, lease_ms=lease_ms):
                 self._set_lease(operation, lease_ms)
-                self._counts.ordered[mouth] = tiles
+                self._counts.of[mouth].ordered = tiles
+                self._counts.feeds(mouth, 1)
                 operation.filler = Filler(
                     self._agenda,
                     self._machine,
@@ -293,12 +317,9 @@ class Board:
                 operation.filler.begin()
 
     def _stroke_ended(self, operation: Operation, reason: m.FailReason | None) -> None:
-        part = self.description.parts[operation.part]
-        if part.kind is PartKind.LIFT and operation.stroke and operation.stroke.moved:
-            if reason is None and not operation.stroke.reversed:
-                self._counts.empty(part.side - 1)
-            elif reason is None:
-                self._counts.unsure[part.side - 1] = True  # nothing sees whether the wall was left
+        part, stroke = self.description.parts[operation.part], operation.stroke
+        if reason is None and part.kind is PartKind.LIFT and stroke and stroke.moved:
+            self._counts.lift_turned(part.side - 1, straight=not stroke.reversed)
         if reason is None:
             self._finish(operation)
         else:
@@ -319,11 +340,12 @@ class Board:
         part, _, end = name.rpartition(".")
         kind, _, side = part.partition(".")
         if name == DOOR:
-            if active:
+            if active and self._alive:
                 self._stop_all(m.StopReason.DOOR)
             return
-        if kind == "slot":
-            self._slot(int(side[1:]) - 1, active)
+        if not self._alive:
+            return
+        self._count(kind, side, end, active)
         if active and end in ("closed", "up"):
             self._beyond.add(part)
         elif active and end in ("open", "down"):
@@ -335,18 +357,25 @@ class Board:
             elif operation.stroke and described.name == part:
                 operation.stroke.on_sensor(name, active)
 
-    def _slot(self, mouth: int, full: bool) -> None:
-        """A full slot that is empty again has left for the store: nothing else empties it."""
-        if not full:
-            self._counts.stored[mouth] += STACK
+    def _count(self, kind: str, side: str, end: str, active: bool) -> None:
+        if kind == "slot" and not active:
+            if self._machine.motors[f"stacker.{side}"].direction:
+                self._counts.stack_leaves(int(side[1:]) - 1, self._now)
+        elif kind == "stacker" and active and end == "closed":
+            part = self.description.parts[self.description.part(f"stacker.{side}")]
+            full = self._seen()[f"slot.{side}.full"]
+            feeding = self._machine.motors[f"conveyor.{side}"].direction > 0
+            near_us = 1000 * part.stroke_ms // _NEAR
+            self._counts.stacker_closed(int(side[1:]) - 1, self._now, near_us, full, feeding)
+        elif kind == "stacker" and active:
+            self._counts.stacker_open(int(side[1:]) - 1)
 
     def _on_eye(self, side: int, peaks: tuple[int, ...], direction: int) -> None:
         threshold = self._machine.model.eye.threshold_mv
         seen = sum(1 for peak in peaks if peak > threshold)
         if not seen:
             return
-        mouth = side - 1
-        self._counts.taken[mouth] = max(0, self._counts.taken[mouth] + direction * seen)
+        self._counts.saw_tiles(side - 1, seen, direction)
         operation = self._ops.get(self.description.part(f"conveyor.S{side}"))
         if operation and operation.filler:
             operation.filler.on_tile()
@@ -381,7 +410,7 @@ class Board:
         """Take a move off the list, whatever it has come to; a lift that was turning is in doubt."""
         part = self.description.parts[operation.part]
         if part.kind is PartKind.LIFT and operation.stroke and operation.stroke.moved:
-            self._counts.unsure[part.side - 1] = True
+            self._counts.lift_in_doubt(part.side - 1, operation.stroke.reversed)
         self._end(operation)
 
     def _end(self, operation: Operation) -> None:

@@ -1,45 +1,145 @@
 """What a board has counted, in memory that outlives its power: tiles per mouth since a store was emptied.
 
-Two things are seen: the eye sees a tile enter the belt, the slot's sensor sees a stack leave for the store.
-Neither is taken for the other, so that a dirty eye shows as a disagreement and not as a wrong store.
+The eye sees a tile enter the belt, the slot's sensor sees a stack leave for the store, the stacker's closed
+end tells that whatever lay in the slot has left it. None is taken for the other, so that a dirty eye shows as
+a disagreement and not as a wrong store. A count that is not in doubt is right; one in doubt is the most that
+the store can hold.
 """
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 STACK = 2
 UNKNOWN = 0xC0  # high bits of the stored byte: how much is in the store is not known
+_MOST = 0x3F
+
+
+class Push(Enum):
+    """What is on its way from the slot into the store, until the stacker's closed end is seen."""
+
+    NOTHING = auto()
+    STACK = auto()  # counted already: the slot's sensor saw it leave
+    SINGLE = auto()  # not counted yet: no sensor sees one tile in the slot
+
+
+@dataclass(slots=True)
+class Mouth:
+    """The memory of one mouth."""
+
+    taken: int = 0
+    stored: int = 0
+    ordered: int = 0  # by the last FILL; a lift raises nothing less
+    unsure: bool = False
+    push: Push = Push.NOTHING
+    left_us: int = 0  # when the slot's sensor saw the stack leave
+    fed: bool = False  # the conveyor has run forward since the slot was last pushed empty
+    doubtful_eye: bool = False  # it counted what cannot be, or tiles went back past it: trust no single tile
+    crooked: bool = False  # the lift was reversed on its way: regaining home does not prove that a wall was left
 
 
 @dataclass(slots=True)
 class Counts:
-    """Per mouth: `taken` at the eye, `stored` in the store; `unsure` when nobody saw what a lift did."""
+    """Every mouth's memory; mouths count from 0."""
 
     mouths: int
-    taken: list[int] = field(default_factory=list)
-    stored: list[int] = field(default_factory=list)
-    unsure: list[bool] = field(default_factory=list)
-    ordered: list[int] = field(default_factory=list)  # by the last FILL; a lift raises nothing less
+    of: list[Mouth] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.taken = [0] * self.mouths
-        self.stored = [0] * self.mouths
-        self.unsure = [False] * self.mouths
-        self.ordered = [0] * self.mouths
+        self.of = [Mouth() for _ in range(self.mouths)]
 
-    def empty(self, mouth: int) -> None:
-        """Begin to count anew: the lift has taken the wall out of the store."""
-        self.taken[mouth] = self.stored[mouth] = self.ordered[mouth] = 0
-        self.unsure[mouth] = False
+    # --- what is seen ---------------------------------------------------------------------------------------
+
+    def saw_tiles(self, mouth: int, count: int, direction: int) -> None:
+        """The eye has seen tiles pass at one moment; two at once cannot be."""
+        at = self.of[mouth]
+        at.taken = max(0, at.taken + direction * count)
+        at.doubtful_eye |= count > 1
+
+    def feeds(self, mouth: int, direction: int) -> None:
+        """The conveyor begins to run: tiles may come to the slot, or go back past the eye."""
+        at = self.of[mouth]
+        at.fed |= direction > 0
+        at.doubtful_eye |= direction < 0
+
+    def pushes_single(self, mouth: int) -> None:
+        """A stroke begins for one last tile."""
+        self.of[mouth].push = Push.SINGLE
+
+    def stack_leaves(self, mouth: int, now_us: int) -> None:
+        """The slot is no longer full while its stacker moves: nothing else empties it."""
+        at = self.of[mouth]
+        if at.push is Push.NOTHING:
+            at.push, at.left_us = Push.STACK, now_us
+            at.stored += STACK
+        else:
+            at.unsure = True  # it left twice, or was more than one tile
+            at.stored += STACK
+
+    def stacker_closed(self, mouth: int, now_us: int, near_us: int, full: bool, feeding: bool) -> None:
+        """The stacker is at its closed end: what lay in the slot is in the store.
+
+        `near_us` is how shortly before this a stack leaves the slot; `full` is what the slot's sensor tells.
+        """
+        at = self.of[mouth]
+        match at.push:
+            case Push.SINGLE:
+                at.stored += STACK if full else 1
+                at.unsure |= full or at.doubtful_eye
+            case Push.STACK:
+                at.unsure |= full or now_us - at.left_us > near_us
+            case Push.NOTHING if full or at.fed:
+                at.stored += STACK  # at most: nothing tells how many lay there
+                at.unsure = True
+        at.push = Push.NOTHING
+        at.fed = feeding
+
+    def stacker_open(self, mouth: int) -> None:
+        """The stacker is back; a stack that left without being pushed to the end was none, or half of one."""
+        at = self.of[mouth]
+        if at.push is Push.STACK:
+            at.push = Push.NOTHING
+            at.unsure = True
+
+    def lift_turned(self, mouth: int, straight: bool) -> None:
+        """The lift has regained home: the wall has left the store, unless the lift was reversed on its way."""
+        at = self.of[mouth]
+        if straight and not at.crooked:
+            at.doubtful_eye = at.push is Push.SINGLE
+            at.taken, at.stored, at.ordered = max(0, at.taken - at.stored), 0, 0
+            at.unsure, at.push = False, Push.NOTHING
+        else:
+            at.unsure = True
+        at.crooked = False
+
+    def lift_in_doubt(self, mouth: int, crooked: bool) -> None:
+        """A lift has stopped somewhere on its way."""
+        self.of[mouth].unsure = True
+        self.of[mouth].crooked |= crooked
+
+    # --- what follows ---------------------------------------------------------------------------------------
 
     def waiting(self, mouth: int) -> int:
         """Return how many counted tiles are on the belt and in the slot."""
-        return self.taken[mouth] - self.stored[mouth]
+        return self.of[mouth].taken - self.of[mouth].stored
 
     def complete(self, mouth: int) -> bool:
         """Tell whether a store is as full as ordered, with nothing on its way to it."""
-        return self.taken[mouth] == self.stored[mouth] == self.ordered[mouth]
+        at = self.of[mouth]
+        return at.taken == at.stored == at.ordered and at.push is Push.NOTHING
+
+    def most(self, mouth: int) -> int:
+        """Return the most that the store can hold now."""
+        at = self.of[mouth]
+        return min(_MOST, at.stored + (at.push is Push.SINGLE))
+
+    def sure(self, mouth: int) -> bool:
+        """Tell whether the store holds exactly `most`."""
+        return not self.of[mouth].unsure and self.of[mouth].push is Push.NOTHING
 
     def to_wire(self) -> bytes:
         """Return two bytes per mouth, as messages carry them."""
-        stored = [s | (UNKNOWN if u else 0) for s, u in zip(self.stored, self.unsure, strict=True)]
-        return bytes(v for pair in zip(self.taken, stored, strict=True) for v in pair)
+        values: list[int] = []
+        for mouth in range(self.mouths):
+            values.append(min(255, self.of[mouth].taken))
+            values.append(self.most(mouth) | (0 if self.sure(mouth) else UNKNOWN))
+        return bytes(values)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from firmware_protocol.messages import FailReason
 from sim.agenda import Agenda, Entry
-from sim.board.counts import STACK, Counts
+from sim.board.counts import STACK, Counts, Mouth, Push
 from sim.mechanics.machine import Machine
 
 BELT_US = 1_500_000  # twice what a tile needs from the eye to the slot: later than this it does not come
+START_US = 1_500_000  # a starved conveyor begins to turn so much late
 SETTLE_US = 60_000  # tiles that fall into the slot come to rest
 
 
@@ -41,22 +42,24 @@ class Filler:
         self._on_failed = on_failed
         self._stroking = False
         self._reached = False  # the closed end, in this stroke
-        self._alone = False  # the stroke pushes one tile
+        self._whole = False  # the stroke began at the open end
+        self._ready_us = 0  # when a conveyor that starts late has brought what lay on the belt
         self._stopping = False
         self._wait: Entry | None = None
 
     def begin(self) -> None:
         """Start, with what an earlier FILL has taken and stored."""
+        self._ready_us = self._agenda.now_us + START_US + BELT_US
         self._machine.drive(f"conveyor.{self._name}", 1)
-        self._machine.open_gate(self._mouth + 1, self._counts.taken[self._mouth] < self._tiles)
+        self._machine.open_gate(self._mouth + 1, self._at.taken < self._tiles)
         if self._sees(f"stacker.{self._name}.open"):
             self._next()
         else:
-            self._stroke(alone=False)
+            self._stroke(alone=self._at.push is Push.SINGLE)
 
     def on_tile(self) -> None:
         """A tile has passed the eye."""
-        if self._counts.taken[self._mouth] >= self._tiles:
+        if self._at.taken >= self._tiles:
             self._machine.open_gate(self._mouth + 1, False)
         self._next()
 
@@ -68,9 +71,6 @@ class Filler:
         elif active and self._stroking:
             if name.endswith(".closed"):
                 self._reached = True
-                if self._alone:
-                    self._counts.stored[self._mouth] += 1
-                    self._alone = False
             elif name.endswith(".open"):
                 self._end_stroke()
 
@@ -86,6 +86,10 @@ class Filler:
         """Forget what was planned."""
         self._plan(None)
 
+    @property
+    def _at(self) -> Mouth:
+        return self._counts.of[self._mouth]
+
     def _sees(self, sensor: str) -> bool:
         return self._machine.sensors()[sensor]
 
@@ -93,7 +97,7 @@ class Filler:
         """Plan the next stroke, or the end, or the moment at which eye and slot disagree."""
         if self._stroking or self._stopping:
             return
-        taken, stored = self._counts.taken[self._mouth], self._counts.stored[self._mouth]
+        taken, stored = self._at.taken, self._at.stored
         if stored > taken or (stored >= self._tiles and taken != self._tiles):
             self._on_failed(FailReason.COUNT)  # the eye has missed a tile
         elif stored >= self._tiles:
@@ -102,17 +106,26 @@ class Filler:
             self._plan(SETTLE_US, lambda: self._stroke(alone=False))
         elif taken >= self._tiles:
             last = self._tiles - stored == 1
-            self._plan(BELT_US, (lambda: self._stroke(alone=True)) if last else self._disagree)
+            wait_us = max(BELT_US, self._ready_us - self._agenda.now_us)
+            self._plan(wait_us, self._push_last if last else self._disagree)
         else:
             self._plan(None)
 
     def _disagree(self) -> None:
         self._on_failed(FailReason.COUNT)  # the eye has counted a tile that never came
 
+    def _push_last(self) -> None:
+        if self._machine.motors[f"conveyor.{self._name}"].current_ma:
+            self._stroke(alone=True)
+        else:
+            self._on_failed(FailReason.FEED_STALL)  # it draws nothing: the tile still lies on the belt
+
     def _stroke(self, alone: bool) -> None:
         self._stroking = True
         self._reached = False
-        self._alone = alone
+        self._whole = self._sees(f"stacker.{self._name}.open")
+        if alone:
+            self._counts.pushes_single(self._mouth)
         self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
         self._machine.drive(f"stacker.{self._name}", 1)
 
@@ -122,6 +135,8 @@ class Filler:
         self._plan(None)
         if self._stopping:
             self._on_failed(FailReason.ABORTED)
+        elif self._whole and not self._reached:
+            self._on_failed(FailReason.TIMEOUT)  # the closed end never came: who knows what was pushed
         elif self._reached and self._sees(f"slot.{self._name}.full") and not self._waited():
             self._disagree()
         else:

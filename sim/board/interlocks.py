@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from firmware_protocol import messages as m
 from firmware_protocol.description import Description, PartKind
-from sim.board.counts import Counts
+from sim.board.counts import STACK, Counts
 
 FEEDS = (PartKind.DRUM, PartKind.CONVEYOR)
 Move = m.Run | m.Stroke | m.Fill
@@ -57,7 +57,7 @@ class Interlocks:
         side = f"S{move.mouth + 1}"
         if move.tiles > 2 * self._description.capacity[move.mouth]:
             return m.FailReason.BAD_ARGUMENT
-        if move.tiles < self._counts.taken[move.mouth]:
+        if move.tiles < self._counts.of[move.mouth].taken:
             return m.FailReason.COUNT
         if feed_held:
             return m.FailReason.ABORTED
@@ -72,8 +72,9 @@ class Interlocks:
             return m.FailReason.BAD_ARGUMENT
         clear = True
         if kind is PartKind.STACKER:
-            # A push against a tray that is not home breaks it; going back never pushes.
-            clear = end == m.End.HOME or seen[f"lift.{name}.home"]
+            # A push against a tray that is not home, or into a full store, breaks it; going back never pushes.
+            room = 2 * self._description.capacity[side - 1] - self._counts.most(side - 1)
+            clear = end == m.End.HOME or (seen[f"lift.{name}.home"] and room >= STACK)
             clear = clear and not self._busy(f"lift.{name}", f"conveyor.{name}")
         elif kind is PartKind.LIFT:
             clear = seen[f"stacker.{name}.open"] and seen["console.down"]

@@ -24,6 +24,13 @@ class Keys:
             self._waiting[name].cancel()
         self._waiting[name] = self._agenda.after(STEADY_US, lambda: self._steady(name))
 
+    def held(self) -> tuple[str, ...]:
+        """Read the contacts anew, as at power-on: return the keys that are down."""
+        for entry in self._waiting.values():
+            entry.cancel()
+        self._told = dict(self._raw)
+        return tuple(name for name, closed in self._raw.items() if closed)
+
     def _steady(self, name: str) -> None:
         if self._raw[name] != self._told.get(name, False):
             self._told[name] = self._raw[name]

@@ -7,7 +7,9 @@ from firmware_protocol.description import Part, PartKind
 from sim.agenda import Agenda, Entry
 from sim.mechanics.machine import Machine
 
-REVERSE_US = 30_000  # from a stall to the reversed motor; 50 ms is promised
+REVERSE_US = 30_000  # from a stall that was seen to the reversed motor; 50 ms are promised from its beginning
+RELEASE_US = 60_000  # how far it goes back where it is held at its start, with no end to go back to
+GENTLE_SHARE = 3  # the first third of a lift's or console's way goes with reduced current: hands are there
 _ENDS = {
     PartKind.STACKER: ("open", "closed"),
     PartKind.LIFT: ("home", "home"),
@@ -44,6 +46,7 @@ class Stroke:
         self._tries = 0
         self._retreating = False
         self._wait: Entry | None = None
+        self._gentle: Entry | None = None
         self.moved = False
         self.reversed = False
 
@@ -76,6 +79,7 @@ class Stroke:
     def close(self) -> None:
         """Forget what was planned and stop the motor."""
         self._plan(None)
+        self._end_gentle()
         self._machine.drive(self._part.name, 0)
 
     def _goes_back(self, seen: dict[str, bool]) -> bool:
@@ -89,12 +93,22 @@ class Stroke:
 
     def _go(self, direction: int) -> None:
         self.moved = True
-        self._machine.drive(self._part.name, direction)
+        gentle = self._part.kind is not PartKind.STACKER
+        self._machine.drive(self._part.name, direction, gentle)
+        self._end_gentle()
+        if gentle:
+            self._gentle = self._agenda.after(
+                1000 * self._part.stroke_ms // GENTLE_SHARE,
+                lambda: self._machine.drive(self._part.name, direction),
+            )
         self._plan(2_000 * self._part.stroke_ms, lambda: self._stop(m.FailReason.TIMEOUT))
 
     def _retreat(self) -> None:
         self._retreating = self.reversed = True
+        seen = self._machine.sensors()
         self._go(-self._direction)
+        if seen[self._goal] or seen[self._other]:
+            self._plan(RELEASE_US, self._retry)
 
     def _retry(self) -> None:
         self._retreating = False
@@ -108,6 +122,11 @@ class Stroke:
     def _stop(self, reason: m.FailReason | None) -> None:
         self.close()
         self._on_end(reason)
+
+    def _end_gentle(self) -> None:
+        if self._gentle:
+            self._gentle.cancel()
+            self._gentle = None
 
     def _plan(self, delay_us: int | None, call: Callable[[], None] = lambda: None) -> None:
         if self._wait:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 from firmware_protocol.description import PartKind
-from sim.agenda import Agenda
+from sim.agenda import Agenda, Entry
 from sim.mechanics.crank import TURN, Crank
 from sim.mechanics.drum import Drum
 from sim.mechanics.eye import Eye
@@ -16,6 +16,7 @@ from sim.tiles import Place
 
 SIDES = (1, 2, 3, 4)
 DOOR = "door.open"
+BROWN_OUT_US = 2_000  # the supply's capacitors bridge so much
 
 
 class Machine:
@@ -33,6 +34,7 @@ class Machine:
         self.on_console: Callable[[bool], None] = lambda is_up: None
         self._forced: dict[str, bool] = {}
         self._door_open = False
+        self._brown_out: Entry | None = None
         self.drum = Drum(agenda, model.drum)
         self.console = Crank(
             agenda,
@@ -79,17 +81,17 @@ class Machine:
             turns[f"lift.{side.name}"] = (current.lift_ma, side.lift.turn)
         turns["console"] = (current.console_ma, self.console.turn)
         return {
-            name: Motor(self.agenda, name, max_ma, turn, lambda part: self.on_stall(part))
+            name: Motor(
+                self.agenda, name, max_ma, turn, lambda part: self.on_stall(part), self._load_changed
+            )
             for name, (max_ma, turn) in turns.items()
         }
 
     # --- what the board drives and reads --------------------------------------------------------------------
 
-    def drive(self, part: str, direction: int) -> None:
+    def drive(self, part: str, direction: int, reduced: bool = False) -> None:
         """Switch one motor on or off; a conveyor that runs forward picks only with its gate open."""
-        self.motors[part].drive(direction)
-        if self.current_ma > self.model.current.brown_out_ma:
-            self.on_brown_out()
+        self.motors[part].drive(direction, reduced)
 
     def open_gate(self, side: int, is_open: bool) -> None:
         """Open or close the pick-up of one side."""
@@ -114,13 +116,13 @@ class Machine:
     def open_door(self, is_open: bool) -> None:
         """Open or shut the service door; open, it cuts the power of every motor."""
         self._door_open = is_open
-        self.power(not is_open)
+        self.power(not is_open, "door")
         self._edge(DOOR, is_open)
 
-    def power(self, on: bool) -> None:
-        """Give or cut the power of all motors."""
+    def power(self, on: bool, by: str = "mains") -> None:
+        """Give or cut the power of all motors; it is on when nothing cuts it."""
         for motor in self.motors.values():
-            motor.power(on)
+            motor.power(on, by)
 
     def force_sensor(self, name: str, value: bool | None) -> None:
         """Let a sensor tell one thing for ever, or the truth again with None."""
@@ -150,6 +152,19 @@ class Machine:
         return (self.drum.place, *of_sides)
 
     # --- edges ----------------------------------------------------------------------------------------------
+
+    def _load_changed(self) -> None:
+        if self._brown_out is None and self._overloaded:
+            self._brown_out = self.agenda.after(BROWN_OUT_US, self._supply_drops)
+
+    def _supply_drops(self) -> None:
+        self._brown_out = None
+        if self._overloaded:
+            self.on_brown_out()
+
+    @property
+    def _overloaded(self) -> bool:
+        return self.current_ma > self.model.current.brown_out_ma
 
     def _edge(self, name: str, active: bool) -> None:
         if name not in self._forced:

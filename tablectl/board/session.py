@@ -97,6 +97,9 @@ class BoardSession:
                 return self._incoming(message)
 
     def _incoming(self, message: m.Message) -> SessionEffect | None:
+        counts = getattr(message, "counts", None)
+        if counts is not None and self._description and len(counts) != 2 * self._description.mouths:
+            return None  # a board that counts other mouths than it has described is not believed
         match message:
             case m.Status(clock_ms):
                 if self._newest and _before(clock_ms, self._newest.clock_ms):

@@ -48,13 +48,13 @@ class Host:
             for name, core in self._cores():
                 deadline = core.next_deadline()
                 if deadline is not None and deadline <= now_us:
-                    self._route(name, core, event, now_us, out)
+                    self._route([(name, core, event)], now_us, out)
             return tuple(out)
+        released: list[tuple[str, Core, Any]] = []
         if isinstance(event, ev.Journaled):
             self._written = max(self._written, event.id)
-            self._release(now_us, out)
-        name, core = self._target(event)
-        self._route(name, core, event, now_us, out)
+            released = self._release()
+        self._route([*released, (*self._target(event), event)], now_us, out)
         return tuple(out)
 
     def next_deadline(self) -> int | None:
@@ -71,24 +71,25 @@ class Host:
             return "remote", self.receiver
         return "table", self.controller
 
-    def _route(self, name: str, core: Core, event: Any, now_us: int, out: list[Any]) -> None:
-        queue = deque([(name, core, event)])
+    def _route(self, events: list[tuple[str, Core, Any]], now_us: int, out: list[Any]) -> None:
+        queue = deque(events)
         while queue:
             name, core, event = queue.popleft()
             for effect in self._call(name, core, event, now_us):
                 if isinstance(effect, ev.Command):
-                    self._order(effect, now_us, out)
+                    queue.extend(self._order(effect))
                 elif isinstance(effect, Foreign | UnknownKey):
                     paired = isinstance(effect, UnknownKey)
                     heard = ev.Heard(effect.user_code, effect.data_code, paired)
                     queue.append(("table", self.controller, heard))
                 elif isinstance(effect, ev.Crashed):
                     out.append(effect)
-                    if name != "table":
+                    if not isinstance(event, ev.Crashed):
                         queue.append(("table", self.controller, effect))
                 elif isinstance(effect, ev.StopAll):
+                    # Ahead of everything that was to be sent.
                     self._waiting.clear()
-                    out.extend(self._call("session", self.session, effect, now_us))
+                    queue.appendleft(("session", self.session, effect))
                 elif isinstance(effect, _TO_SESSION):
                     if isinstance(effect, ev.Panel):
                         out.append(effect)
@@ -107,14 +108,26 @@ class Host:
             self._trace(name, now_us, event, effects)
         return effects
 
-    def _order(self, command: ev.Command, now_us: int, out: list[Any]) -> None:
-        """Send a command, or keep it until its journal entry is on the disk; the order is kept."""
+    def _order(self, command: ev.Command) -> list[tuple[str, Core, Any]]:
+        """Return what follows from an order: it goes out, or waits until its journal entry is on the disk."""
+        follows: list[tuple[str, Core, Any]] = []
         unwritten = command.after is not None and command.after > self._written
+        if command.verb is ev.Verb.STOP:
+            # What waits for the disk must not start after it was stopped.
+            for waiting in [w for w in self._waiting if w.part == command.part]:
+                self._waiting.remove(waiting)
+                follows.append(("table", self.controller, ev.NotSent(waiting.op)))
         if command.verb not in _UNWRITTEN and (unwritten or self._waiting):
             self._waiting.append(command)
         else:
-            out.extend(self._call("session", self.session, command, now_us))
+            follows += self._send(command)
+        return follows
 
-    def _release(self, now_us: int, out: list[Any]) -> None:
+    def _send(self, command: ev.Command) -> list[tuple[str, Core, Any]]:
+        return [("session", self.session, command), ("table", self.controller, ev.Sent(command.op))]
+
+    def _release(self) -> list[tuple[str, Core, Any]]:
+        follows = []
         while self._waiting and (self._waiting[0].after or 0) <= self._written:
-            out.extend(self._call("session", self.session, self._waiting.popleft(), now_us))
+            follows += self._send(self._waiting.popleft())
+        return follows

@@ -23,8 +23,8 @@ def status(host: Host) -> dict[str, Any]:
         "stored": encode(table.memory.stored),
         "standing": encode(hand.standing),
         "break": encode(hand.opening),
-        "counts": encode(table.state_of_board),
-        "connected": host.session.link.up,
+        "counts": encode(table.seen),
+        "connected": table.connected,
         "board": board
         and {
             "table": board.description.table,

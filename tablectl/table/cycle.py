@@ -24,35 +24,43 @@ class State(StrEnum):
     RAISING = "raising"
     WASHING = "washing"
     PROBING = "probing"
+    DIAGNOSING = "diagnosing"
     HALTING = "halting"
     ADD_OPENING = "add_opening"
     ADD_OPEN = "add_open"
     ADD_CLOSING = "add_closing"
     STOPPED = "stopped"
+    GIVING_UP = "giving_up"
     FAULT = "fault"
+    OFF = "off"
 
 
 class Trigger(StrEnum):
-    """What can move the cycle; the first five come from keys, the rest from inside."""
+    """What can move the cycle; the first six come from keys, the rest from inside."""
 
     START = "start"
     START_LONG = "start_long"
     ADD = "add"
     STOP = "stop"
     RESET = "reset"
+    POWER = "power"
     HOMED = "homed"
     CONSOLE_UP = "console_up"
     CONSOLE_DOWN = "console_down"
     RAISED = "raised"
     FILLED = "filled"
     EMPTY = "empty"
+    NO_TILE = "no_tile"
+    EYE_OWN = "eye_own"
     CLEAR = "clear"
     NOTHING = "nothing"
     FAILED = "failed"
     BOARD_RESET = "board_reset"
 
 
-KEY_TRIGGERS = frozenset({Trigger.START, Trigger.START_LONG, Trigger.ADD, Trigger.STOP, Trigger.RESET})
+KEY_TRIGGERS = frozenset(
+    {Trigger.START, Trigger.START_LONG, Trigger.ADD, Trigger.STOP, Trigger.RESET, Trigger.POWER}
+)
 
 
 class Guards(Protocol):
@@ -70,8 +78,20 @@ class Guards(Protocol):
         """Tell whether a washed set waits in the stores."""
         ...
 
+    def rule_changed(self) -> bool:
+        """Tell whether another rule was chosen than that of the wash that was cut."""
+        ...
+
+    def wash_cut(self) -> bool:
+        """Tell whether a wash was cut and no raise was."""
+        ...
+
     def raise_cut(self) -> bool:
         """Tell whether a raise was begun and not ended."""
+        ...
+
+    def power_wish(self) -> bool:
+        """Tell whether the table is to be switched off when its motion is finished."""
         ...
 
     def raises_at_once(self) -> bool:
@@ -104,31 +124,40 @@ Cell = tuple[Go, ...] | Refuse | Ignore
 _S, _T = State, Trigger
 
 _GO: dict[State, dict[Trigger, tuple[Go, ...]]] = {
-    _S.UNHOMED: {_T.START_LONG: (Go(_S.HOMING),)},
+    _S.UNHOMED: {_T.START_LONG: (Go(_S.HOMING),), _T.POWER: (Go(_S.OFF),)},
     _S.HOMING: {
         _T.HOMED: (Go(_S.STOPPED, "unfinished"), Go(_S.LOADED, "loaded"), Go(_S.REST)),
     },
-    _S.LOADED: {_T.START: (Go(_S.RAISING, "stored"), Go(_S.WASHING))},
-    _S.REST: {_T.START: (Go(_S.RAISING, "raises_at_once"), Go(_S.OPENING))},
-    _S.OPENING: {_T.CONSOLE_UP: (Go(_S.OPEN),), _T.START: (Go(_S.CLOSING),)},
-    _S.OPEN: {_T.START: (Go(_S.CLOSING),)},
+    _S.LOADED: {_T.START: (Go(_S.RAISING, "stored"), Go(_S.WASHING)), _T.POWER: (Go(_S.OFF),)},
+    _S.REST: {_T.START: (Go(_S.RAISING, "raises_at_once"), Go(_S.OPENING)), _T.POWER: (Go(_S.OFF),)},
+    _S.OPENING: {_T.CONSOLE_UP: (Go(_S.OPEN),), _T.START: (Go(_S.CLOSING),), _T.POWER: (Go(_S.CLOSING),)},
+    _S.OPEN: {_T.START: (Go(_S.CLOSING),), _T.POWER: (Go(_S.CLOSING),)},
     _S.CLOSING: {
-        _T.CONSOLE_DOWN: (Go(_S.RAISING, "stored"), Go(_S.WASHING)),
+        _T.CONSOLE_DOWN: (Go(_S.OFF, "power_wish"), Go(_S.RAISING, "stored"), Go(_S.WASHING)),
         _T.START: (Go(_S.OPENING),),
     },
-    _S.RAISING: {_T.RAISED: (Go(_S.WASHING, "loaded"), Go(_S.REST))},
+    _S.RAISING: {_T.RAISED: (Go(_S.OFF, "power_wish"), Go(_S.WASHING, "loaded"), Go(_S.REST))},
     _S.WASHING: {
         _T.FILLED: (Go(_S.PROBING),),
         _T.EMPTY: (Go(_S.HALTING),),
+        _T.NO_TILE: (Go(_S.DIAGNOSING),),
         _T.ADD: (Go(_S.ADD_OPENING),),
     },
-    _S.PROBING: {_T.CLEAR: (Go(_S.REST),), _T.ADD: (Go(_S.ADD_OPENING),)},
-    _S.HALTING: {_T.NOTHING: (Go(_S.REST),)},
+    _S.PROBING: {_T.CLEAR: (Go(_S.OFF, "power_wish"), Go(_S.REST)), _T.ADD: (Go(_S.ADD_OPENING),)},
+    _S.DIAGNOSING: {_T.EYE_OWN: (Go(_S.WASHING),), _T.ADD: (Go(_S.ADD_OPENING),)},
+    _S.HALTING: {_T.NOTHING: (Go(_S.OFF, "power_wish"), Go(_S.REST))},
     _S.ADD_OPENING: {_T.CONSOLE_UP: (Go(_S.ADD_OPEN),)},
     _S.ADD_OPEN: {_T.START: (Go(_S.ADD_CLOSING),)},
     _S.ADD_CLOSING: {_T.CONSOLE_DOWN: (Go(_S.WASHING),), _T.START: (Go(_S.ADD_OPENING),)},
-    _S.STOPPED: {_T.START: (Go(_S.RAISING, "raise_cut"), Go(_S.WASHING))},
-    _S.FAULT: {_T.RESET: (Go(_S.UNHOMED),)},
+    _S.STOPPED: {
+        _T.START: (Go(_S.RAISING, "raise_cut"), Go(_S.GIVING_UP, "rule_changed"), Go(_S.WASHING)),
+        # A tile too many comes out, a missing one goes in, before the wash goes on.
+        _T.ADD: (Go(_S.ADD_OPENING, "wash_cut"),),
+        _T.POWER: (Go(_S.OFF),),
+    },
+    _S.GIVING_UP: {_T.RAISED: (Go(_S.REST),)},
+    _S.FAULT: {_T.RESET: (Go(_S.UNHOMED),), _T.POWER: (Go(_S.OFF),)},
+    _S.OFF: {_T.POWER: (Go(_S.UNHOMED),)},
 }
 _EVERYWHERE = {
     _T.STOP: (Go(_S.UNHOMED),),
@@ -144,6 +173,13 @@ _IGNORED = {
     (_S.UNHOMED, _T.BOARD_RESET),
     (_S.FAULT, _T.BOARD_RESET),
     (_S.FAULT, _T.STOP),
+    (_S.OFF, _T.STOP),
+    (_S.OFF, _T.BOARD_RESET),
+    (_S.OFF, _T.START),
+    (_S.OFF, _T.ADD),
+    (_S.OFF, _T.RESET),
+    # Remembered, and done when the motion is finished.
+    *((s, _T.POWER) for s in (_S.CLOSING, _S.RAISING, _S.WASHING, _S.PROBING, _S.DIAGNOSING, _S.HALTING)),
 }
 
 
@@ -155,8 +191,12 @@ def cell(state: State, trigger: Trigger) -> Cell:
     if go:
         return go
     if trigger in KEY_TRIGGERS and trigger is not _T.START_LONG:
-        return Refuse(f"refuse.start.{state}" if trigger is Trigger.START else f"refuse.{trigger}")
+        return _refusal(state, trigger)
     return Ignore()
+
+
+def _refusal(state: State, trigger: Trigger) -> Refuse:
+    return Refuse(f"refuse.start.{state}" if trigger is Trigger.START else f"refuse.{trigger}")
 
 
 class _Model:
@@ -197,8 +237,8 @@ class Cycle:
     def fire(self, trigger: Trigger) -> Cell:
         """Take a trigger and return the cell that it met; the state has changed where that is go."""
         found = cell(self.state, trigger)
-        if isinstance(found, tuple):
-            self._model.trigger(trigger)
+        if isinstance(found, tuple) and not self._model.trigger(trigger):
+            return _refusal(self.state, trigger)  # none of its guards held
         return found
 
 

@@ -91,6 +91,20 @@ class PanelKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """An order has left for the board."""
+
+    op: OpId
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """An order that waited for the disk was dropped: a stop overtook it."""
+
+    op: OpId
+
+
+@dataclass(frozen=True, slots=True)
 class Journaled:
     """A journal entry is on the disk."""
 
@@ -211,6 +225,22 @@ class FaultRaised:
 
     code: str
     values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRaised:
+    """Something will need care; the table goes on."""
+
+    code: str
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChosen:
+    """Another rule was chosen; `next_wash` tells that the wash under way keeps its own."""
+
+    rule: str
+    next_wash: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_protocol.description import PartKind
+from tablectl.texts import TEXTS
 
 FILE = Path(__file__).with_name("faults.toml")
 
@@ -24,17 +25,30 @@ class FaultEntry:
 
     def title(self, lang: str, values: dict[str, Any]) -> str:
         """Return code and name in one line."""
-        return f"{self.code} {self.name[lang].format(**values)}"
+        return f"{self.code} {self.name[lang].format(**_told(values, lang))}"
 
     def lines(self, lang: str, values: dict[str, Any]) -> list[str]:
         """Return the whole entry for a person: title, meaning, causes in order of likelihood, remedy."""
-        causes = [f"  {n}. {c[lang].format(**values)}" for n, c in enumerate(self.causes, 1)]
+        told = _told(values, lang)
+        causes = [f"  {n}. {c[lang].format(**told)}" for n, c in enumerate(self.causes, 1)]
         return [
             self.title(lang, values),
-            self.means[lang].format(**values),
+            self.means[lang].format(**told),
             *causes,
-            self.remedy[lang].format(**values),
+            self.remedy[lang].format(**told),
         ]
+
+
+def _told(values: dict[str, Any], lang: str) -> dict[str, Any]:
+    """Return the values with names of parts and reasons in a person's words."""
+    told = dict(values)
+    for key, value in values.items():
+        kind, _, side = str(value).partition(".")
+        if f"reason.{value}" in TEXTS:
+            told[key] = TEXTS(f"reason.{value}", lang)
+        elif key == "part" and f"part.{kind}" in TEXTS:
+            told[key] = TEXTS(f"part.{kind}", lang, side=side)
+    return told
 
 
 @cache
@@ -47,15 +61,24 @@ def catalogue() -> dict[str, FaultEntry]:
     }
 
 
-_NOT_REACHED = {PartKind.STACKER: "E31", PartKind.LIFT: "E41", PartKind.CONSOLE: "E51"}
+_NOT_REACHED = {
+    PartKind.STACKER: "E31",
+    PartKind.CONVEYOR: "E31",
+    PartKind.LIFT: "E41",
+    PartKind.CONSOLE: "E51",
+}
 _END_REASONS = frozenset({"TIMEOUT", "STALL"})
 
 
 def of_failure(kind: PartKind, part: str, reason: str) -> tuple[str, dict[str, Any]]:
     """Return the code and the values for an operation that failed on a part."""
     side = part.partition(".")[2]
-    if reason in _END_REASONS and kind is PartKind.CONVEYOR:
-        return "E31", {"side": side}  # a FILL waits for no end but its stacker's
-    if reason in _END_REASONS and kind in _NOT_REACHED:
-        return _NOT_REACHED[kind], {"side": side}
+    if reason == "COUNT":
+        return "E26", {"side": side}
+    if reason == "FEED_STALL":
+        return "E32", {"side": side}
+    if reason in _END_REASONS and kind is PartKind.DRUM:
+        return "E33", {}
+    if reason in _END_REASONS:
+        return _NOT_REACHED[kind], {"side": side}  # a FILL waits for no end but its stacker's
     return "E61", {"part": part, "reason": reason}

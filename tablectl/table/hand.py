@@ -16,29 +16,39 @@ _SEATS = {Intent.DICE_EAST: 0, Intent.DICE_SOUTH: 1, Intent.DICE_WEST: 2, Intent
 
 
 class Hand:
-    """Dice and break of the standing set; takes entropy, never a face that somebody chose."""
+    """Dice and break of the standing set; a throw is shown when the disk has it, and never made again.
+
+    `record(standing, data)` writes a throw down and returns the journal's id.
+    """
 
     def __init__(
         self,
         standing: Standing | None,
         emit: Callable[[Any], None],
-        journal: Callable[[str, dict[str, Any]], int],
+        record: Callable[[Standing, dict[str, Any]], int],
     ) -> None:
         self.standing: Standing | None = None
         self.opening: ev.BreakAnnounced | None = None
         self._emit = emit
-        self._journal = journal
+        self._record = record
         self._asked: int | None = None
         self._draws = 0
+        self._unwritten: tuple[int, ev.DiceThrown] | None = None
         self._shown_until_us: int | None = None
         self._words: list[tuple[str, int]] = []
         self.stand(standing)
 
+    @property
+    def rolling(self) -> bool:
+        """Tell whether a throw was asked for and is not shown yet."""
+        return self._asked is not None or self._unwritten is not None
+
     def stand(self, standing: Standing | None) -> None:
         """A set stands now, or none does."""
         self.standing = standing
-        self.opening = self._opening() if standing and self._thrower() is None else None
+        self.opening = self._opening()
         self._asked = None
+        self._unwritten = None
         self._words = []
         self._shown_until_us = None
 
@@ -46,41 +56,46 @@ class Hand:
         """Throw for a seat; return why not (a text key) where the dice stay."""
         if self.standing is None:
             return "refuse.no_walls"
+        if self.rolling:
+            return "refuse.dice_rolling"
         thrower = self._thrower()
         if thrower is None:
             return "refuse.dice_done"
-        if self._asked is not None:
-            return "refuse.dice_rolling"
         if intent in _SEATS and _SEATS[intent] != (thrower - self.standing.dealer) % 4:
             return "refuse.not_your_throw"
         self._ask()
         return None
 
-    def entropy(self, id_: int, data: bytes, now_us: int) -> None:
-        """Turn random bytes into the throw they were asked for."""
-        if id_ != self._asked or self.standing is None:
-            return
-        rule = ruleset.load(self.standing.order.rule)
+    def entropy(self, id_: int, data: bytes) -> None:
+        """Turn random bytes into the throw they were asked for, and write it down."""
         thrower = self._thrower()
-        faces = dice.faces(data, rule.dice.count)
-        if thrower is None:
+        if id_ != self._asked or self.standing is None or thrower is None:
             return
+        faces = dice.faces(data, ruleset.load(self.standing.order.rule).dice.count)
         if faces is None:
             self._ask()  # too many bytes were rejected: no throw was made yet
             return
         self._asked = None
-        dealer, throws = self.standing.dealer, (*self.standing.throws, faces)
-        self.standing = Standing(self.standing.order, dealer, throws)
-        self._emit(ev.DiceThrown(thrower, faces))
-        self._journal("dice", {"seat": thrower, "faces": list(faces), "throw": len(throws)})
-        self._words = [(panel.thrown(faces), SHOW_THROW_US)]
-        if self._thrower() is None:
-            self.opening = self._opening()
-            if self.opening:
-                self._emit(self.opening)
-                data_ = {"wall": self.opening.wall, "stack": self.opening.stack, "side": self.opening.side}
-                self._journal("break", data_)
-                self._words.append((panel.broken(self.opening.wall, self.opening.stack), SHOW_BREAK_US))
+        throws = (*self.standing.throws, faces)
+        self.standing = Standing(self.standing.order, self.standing.dealer, throws)
+        said = {"seat": thrower, "faces": list(faces), "throw": len(throws)}
+        if opening := self._opening():
+            said["break"] = {"wall": opening.wall, "stack": opening.stack, "side": opening.side}
+        id_ = self._record(self.standing, said)
+        self._unwritten = (id_, ev.DiceThrown(thrower, faces))
+
+    def written(self, id_: int, now_us: int) -> None:
+        """Show the throw that the disk has now."""
+        if self._unwritten is None or id_ < self._unwritten[0]:
+            return
+        thrown = self._unwritten[1]
+        self._unwritten = None
+        self._emit(thrown)
+        self._words = [(panel.thrown(thrown.faces), SHOW_THROW_US)]
+        self.opening = self._opening()
+        if self.opening:
+            self._emit(self.opening)
+            self._words.append((panel.broken(self.opening.wall, self.opening.stack), SHOW_BREAK_US))
         self._shown_until_us = now_us + self._words[0][1]
 
     def word(self) -> str | None:
@@ -88,7 +103,7 @@ class Hand:
         if self._words:
             return self._words[0][0]
         thrower = self._thrower()
-        if self.standing is None or thrower is None:
+        if self.standing is None or thrower is None or self._unwritten:
             return None
         if not self.standing.throws:
             return panel.DICE
@@ -119,7 +134,7 @@ class Hand:
         return next_thrower(rule, self.standing.dealer, self.standing.throws)
 
     def _opening(self) -> ev.BreakAnnounced | None:
-        if self.standing is None:
+        if self.standing is None or self._thrower() is not None:
             return None
         rule = ruleset.load(self.standing.order.rule)
         dealt = deal(rule, self.standing.dealer, self.standing.throws)

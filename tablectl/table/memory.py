@@ -32,6 +32,8 @@ class Memory:
     stored: WashOrder | None = None
     raising: bool = False
     standing: Standing | None = None
+    disturbed: bool = False  # the door was open, and nobody has said yet that no tile was taken
+    washed_us: int = 0  # how long the unfinished wash has run, pauses left out
 
     def but(self, **changes: Any) -> "Memory":
         """Return the memory with some of it changed."""
@@ -43,7 +45,7 @@ class Memory:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Memory":
-        """Read what `to_json` wrote."""
+        """Read what `to_json` wrote; KeyError or TypeError where it is not that."""
         standing = data["standing"]
         return cls(
             rule=data["rule"],
@@ -52,6 +54,8 @@ class Memory:
             wash=_order(data["wash"]),
             stored=_order(data["stored"]),
             raising=data["raising"],
+            disturbed=data["disturbed"],
+            washed_us=data["washed_us"],
             standing=standing
             and Standing(
                 WashOrder(standing["order"]["rule"], tuple(standing["order"]["tiles"])),

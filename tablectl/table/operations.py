@@ -1,27 +1,38 @@
-"""The operations under way on the board: ids, leases, time limits, and procedures made of them."""
+"""The operations under way on the board: ids, leases, time limits."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware_protocol.core import earliest
-from tablectl.table.cycle import Trigger
 from tablectl.table.events import Command, JournalId, OpId, Verb
 
 RENEW_US = 700_000  # the board's lease is 2 s: two renewals may be lost
 STOP_LIMIT_US = 2_000_000
-_LEASED = frozenset({Verb.RUN, Verb.RUN_BACK, Verb.FILL})
+DISK_LIMIT_US = 5_000_000  # an order that waits longer than this for its journal entry waits for a dead disk
+LEASED = frozenset({Verb.RUN, Verb.RUN_BACK, Verb.FILL})
 
 
 @dataclass(slots=True)
 class Pending:
-    """An operation that the board has not ended yet."""
+    """An operation that the board has not ended yet; `limit_us` counts from when it was sent."""
 
     op: OpId
     verb: Verb
     part: str
-    limit_us: int | None
-    stopping: bool = False
+    ordered_us: int
+    sent: bool = False
+    limit_us: int | None = None
+    stopping: bool = False  # we have ended it, and its failure is expected
+
+    @property
+    def due_us(self) -> int | None:
+        """Return by when it must have ended; before it is sent, by when the disk must have let it go."""
+        return self.limit_us if self.sent or self.limit_us else self.ordered_us + DISK_LIMIT_US
+
+    @property
+    def side(self) -> str:
+        """Return the side of its part."""
+        return self.part.partition(".")[2]
 
 
 class Operations:
@@ -40,26 +51,51 @@ class Operations:
         self._last_op += 1
         return self._last_op
 
-    def order(self, verb: Verb, part: str, now_us: int, tiles: int = 0) -> None:
-        """Begin a move."""
-        limit_us = None
-        if verb in _LEASED:
-            self._renew_us = self._renew_us or now_us + RENEW_US
-        else:
-            # The board ends a stroke by itself at twice its time; a board that does not is out of order.
-            limit_us = now_us + 3_000 * self._stroke_ms(part) + 1_000_000
+    def order(self, verb: Verb, part: str, now_us: int, tiles: int = 0) -> OpId:
+        """Begin a move; one of the same mechanism that is under way gives way to it."""
+        for other in self.pending.values():
+            if other.part == part and verb not in LEASED:
+                other.stopping = True
         op = self.next_op()
-        self.pending[op] = Pending(op, verb, part, limit_us)
+        self.pending[op] = Pending(op, verb, part, now_us)
         self._emit(Command(op, verb, part, tiles, self.after))
+        return op
 
-    def stop_all_feeds(self, now_us: int) -> None:
-        """Stop every move that has a lease, each for itself; their ends come as Failed."""
-        for running in [p for p in self.pending.values() if p.verb in _LEASED and not p.stopping]:
-            running.stopping = True
-            running.limit_us = now_us + STOP_LIMIT_US
-            op = self.next_op()
-            self.pending[op] = Pending(op, Verb.STOP, running.part, now_us + STOP_LIMIT_US)
-            self._emit(Command(op, Verb.STOP, running.part))
+    def sent(self, op: OpId, now_us: int) -> None:
+        """Note that an order has left: its time runs from now."""
+        pending = self.pending.get(op)
+        if pending is None or pending.sent:
+            return
+        pending.sent = True
+        if pending.verb in LEASED:
+            self._renew_us = self._renew_us or now_us + RENEW_US
+        elif pending.limit_us is None:
+            # The board ends a stroke by itself: out, back and out once more, each within twice its time.
+            pending.limit_us = now_us + 8_000 * self._stroke_ms(pending.part) + 1_000_000
+
+    def running(self, verb: Verb, part: str | None = None) -> list[Pending]:
+        """Return what runs of a kind and is not being stopped."""
+        return [
+            p
+            for p in self.pending.values()
+            if p.verb is verb and not p.stopping and (part is None or p.part == part)
+        ]
+
+    def stop(self, running: Pending, now_us: int) -> OpId:
+        """Stop one move; its end comes as a failure that is expected."""
+        running.stopping = True
+        running.limit_us = now_us + STOP_LIMIT_US
+        op = self.next_op()
+        self.pending[op] = Pending(op, Verb.STOP, running.part, now_us, limit_us=now_us + STOP_LIMIT_US)
+        self._emit(Command(op, Verb.STOP, running.part))
+        return op
+
+    def stop_feeds(self, now_us: int) -> set[OpId]:
+        """Stop every move that has a lease; return the ids to wait for."""
+        ids = set()
+        for running in [p for p in self.pending.values() if p.verb in LEASED and not p.stopping]:
+            ids |= {running.op, self.stop(running, now_us)}
+        return ids
 
     def end(self, op: OpId) -> Pending | None:
         """Take an ended operation off the list; None for one that is not on it."""
@@ -70,52 +106,27 @@ class Operations:
         self.pending.clear()
         self._renew_us = None
 
-    def tick(self, now_us: int) -> Pending | None:
-        """Renew leases that are due; return an operation whose end is overdue."""
-        leased = [p for p in self.pending.values() if p.verb in _LEASED and not p.stopping]
+    def renew(self, now_us: int) -> None:
+        """Renew leases that are due."""
+        leased = [p for p in self.pending.values() if p.verb in LEASED and p.sent and not p.stopping]
         if not leased:
             self._renew_us = None
         elif self._renew_us is not None and self._renew_us <= now_us:
             self._renew_us = now_us + RENEW_US
             for p in leased:
                 self._emit(Command(p.op, Verb.RENEW, p.part))
+
+    def overdue(self, now_us: int) -> Pending | None:
+        """Return an operation that should have ended, or left, by now."""
         for p in self.pending.values():
-            if p.limit_us is not None and p.limit_us <= now_us:
+            if (due_us := p.due_us) is not None and due_us <= now_us:
                 return p
         return None
 
     def next_deadline(self) -> int | None:
         """Return when a lease or a time limit is due."""
-        return earliest(self._renew_us, *(p.limit_us for p in self.pending.values()))
-
-
-Step = tuple[Verb, str]
-STOP_FEEDS: Step = (Verb.STOP, "")
-
-
-class Procedure:
-    """Groups of strokes, one after the other; at the end of the last one a trigger."""
-
-    def __init__(self, operations: Operations, groups: Iterable[Sequence[Step]], then: Trigger) -> None:
-        self._operations = operations
-        self._groups = deque(groups)
-        self._then = then
-        self._begun = False
-
-    def advance(self, now_us: int) -> Trigger | None:
-        """Order the next group when all that runs has ended; return the trigger when none is left."""
-        # The first group waits for nothing: it may be the one that stops what runs.
-        while not self._begun or not self._operations.pending:
-            self._begun = True
-            if not self._groups:
-                return self._then
-            for verb, part in self._groups.popleft():
-                if (verb, part) == STOP_FEEDS:
-                    self._operations.stop_all_feeds(now_us)
-                else:
-                    self._operations.order(verb, part, now_us)
-        return None
-
-    def next_deadline(self) -> int | None:
-        """Return None: a procedure waits for nothing but its operations."""
-        return None
+        limits = (
+            p.limit_us if p.sent or p.limit_us else p.ordered_us + DISK_LIMIT_US
+            for p in self.pending.values()
+        )
+        return earliest(self._renew_us, *limits)

@@ -15,6 +15,8 @@ WORDS: dict[State, str] = {
     State.CLOSING: "CLoS",
     State.RAISING: "UP  ",
     State.PROBING: "ChEC",
+    State.DIAGNOSING: "FInd",
+    State.GIVING_UP: "outP",
     State.HALTING: "nonE",
     State.ADD_OPENING: "Add ",
     State.ADD_OPEN: "Add ",

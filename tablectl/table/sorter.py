@@ -1,87 +1,200 @@
 """The wash of one set: drum and mouths run until every side has its tiles, then a probe for one too many."""
 
 from firmware_protocol.core import earliest
+from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
-from tablectl.table.events import BoardState, Verb
-from tablectl.table.operations import Operations
+from tablectl.table.events import BoardState, OpId, Verb
+from tablectl.table.operations import Operations, Pending
 
 EMPTY_US = 8_000_000  # no eye has seen a tile: nothing was put in
 NO_TILE_US = 20_000_000  # the longest gap of a good wash is under 15 s
 PROBE_US = 3_000_000  # 2 s miss 8 extra tiles of 150, 3 s two
+BACK_US = 2_000_000  # a belt that runs back is empty by then
+RETRIES = 2
+_RETRIED = frozenset({"STALL", "TIMEOUT", "FEED_STALL"})
+
+
+def conveyor(side: int) -> str:
+    """Return the name of a side's conveyor."""
+    return f"conveyor.S{side}"
+
+
+class GiveBack:
+    """Runs belts backwards so that what is on them goes back to the drum; then stops them."""
+
+    def __init__(self, operations: Operations, sides: list[int], now_us: int) -> None:
+        self._operations = operations
+        self._ids = {operations.order(Verb.RUN_BACK, conveyor(n), now_us) for n in sides}
+        self._until_us: int | None = now_us + BACK_US if sides else None
+
+    def ended(self, op: OpId) -> None:
+        """Strike a move off."""
+        self._ids.discard(op)
+
+    def done(self, now_us: int) -> bool:
+        """Stop the belts when it is time; tell whether they stand."""
+        if self._until_us is not None and now_us >= self._until_us:
+            self._until_us = None
+            for running in self._operations.running(Verb.RUN_BACK):
+                self._ids.add(self._operations.stop(running, now_us))
+        return self._until_us is None and not self._ids
+
+    def next_deadline(self) -> int | None:
+        """Return when the belts are to be stopped."""
+        return self._until_us
 
 
 class Wash:
-    """Washing: one FILL per side. Ends in FILLED, or in EMPTY, or says that tiles are missing."""
+    """Washing: one FILL per side; FILLED when each of them was done and the counts are what was ordered."""
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], now_us: int) -> None:
+    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
         self._operations = operations
         self._tiles = tiles
-        self._taken: tuple[int, ...] | None = None
-        self._quiet_us = now_us  # since when no eye has seen a tile
-        operations.order(Verb.RUN, "drum", now_us)
-        for side, count in enumerate(tiles, 1):
-            if count:
-                operations.order(Verb.FILL, f"conveyor.S{side}", now_us, count)
+        self._state = state
+        self._done: set[str] = set()
+        self._tries: dict[str, int] = {}
+        self._back: GiveBack | None = None
+        self._quiet_us = 0  # since when no eye has seen a tile
+        self._seen_any = any(state.taken)
+
+    def begin(self, now_us: int) -> None:
+        """Give back what is on a belt beyond the order, then run drum and mouths."""
+        self._quiet_us = now_us
+        over = [n for n, (t, c) in enumerate(zip(self._tiles, self._state.taken, strict=True), 1) if c > t]
+        if over:
+            self._back = GiveBack(self._operations, over, now_us)
+        else:
+            self._feed(now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
         """Take in the counts."""
-        if state.taken != self._taken:
-            if self._taken is not None or any(state.taken):
+        if any(c > b for c, b in zip(state.taken, self._state.taken, strict=True)):
+            self._quiet_us = now_us
+            self._seen_any = True
+        self._state = state
+
+    def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
+        """Note a filled side; begin again, a few times, with a stacker or conveyor that was held."""
+        if self._back:
+            self._back.ended(pending.op)
+        if reason is None and pending.verb is Verb.FILL:
+            self._done.add(pending.side)
+        if reason is None and pending.verb is Verb.STROKE_HOME:
+            self._fill(int(pending.side[1:]), now_us)
+        if reason not in _RETRIED or pending.stopping:
+            return False
+        tries = self._tries[pending.part] = self._tries.get(pending.part, 0) + 1
+        if tries > RETRIES:
+            return False
+        if pending.verb is Verb.FILL:
+            # Back to its open end first: away from the tiles, it pushes nothing.
+            self._operations.order(Verb.STROKE_HOME, f"stacker.{pending.side}", now_us)
+            return True
+        if pending.part == "drum":
+            self._operations.order(Verb.RUN, "drum", now_us)
+            return True
+        return False
+
+    def advance(self, now_us: int) -> Outcome:
+        """Return FILLED, EMPTY or NO_TILE when it has come to that."""
+        if self._back:
+            if self._back.done(now_us):
+                self._back = None
                 self._quiet_us = now_us
-            self._taken = state.taken
-
-    def advance(self, now_us: int) -> Trigger | None:
-        """Return FILLED when every FILL has ended."""
-        filling = any(p.verb is Verb.FILL for p in self._operations.pending.values())
-        if not filling:
-            return Trigger.FILLED
-        if not any(self._taken or ()) and now_us >= self._quiet_us + EMPTY_US:
+                self._feed(now_us)
+            return None
+        if self._done == self._sides():
+            wrong = wrong_stores(self._tiles, self._state)
+            return Trouble("E23", {"sides": wrong}) if wrong else Trigger.FILLED
+        if not all(p.sent for p in self._operations.pending.values()):
+            self._quiet_us = now_us  # what waits for the disk does not run
+        if not self._seen_any and now_us >= self._quiet_us + EMPTY_US:
             return Trigger.EMPTY
+        if self._seen_any and now_us >= self._quiet_us + NO_TILE_US:
+            self._quiet_us = now_us  # re-armed: the next look is as long away
+            if self._operations.running(Verb.FILL):
+                return Trigger.NO_TILE
         return None
-
-    def missing(self, now_us: int) -> dict[str, int]:
-        """Return the sides that wait for tiles in vain, with how many they lack; empty while all is well."""
-        if self._taken is None or now_us < self._quiet_us + NO_TILE_US:
-            return {}
-        self._quiet_us = now_us  # re-armed: the next look is as long away
-        lack = {f"S{n}": t - c for n, (t, c) in enumerate(zip(self._tiles, self._taken, strict=True), 1)}
-        return {side: count for side, count in lack.items() if count > 0}
 
     def next_deadline(self) -> int | None:
         """Return when the silence of the eyes means something."""
-        empty = not any(self._taken or ())
-        return self._quiet_us + (EMPTY_US if empty else NO_TILE_US)
+        if self._back:
+            return self._back.next_deadline()
+        return self._quiet_us + (NO_TILE_US if self._seen_any else EMPTY_US)
+
+    def _sides(self) -> set[str]:
+        return {f"S{n}" for n, count in enumerate(self._tiles, 1) if count}
+
+    def _feed(self, now_us: int) -> None:
+        if not self._operations.running(Verb.RUN, "drum"):
+            self._operations.order(Verb.RUN, "drum", now_us)
+        for n, count in enumerate(self._tiles, 1):
+            if count and not self._operations.running(Verb.FILL, conveyor(n)):
+                self._fill(n, now_us)
+
+    def _fill(self, side: int, now_us: int) -> None:
+        self._operations.order(Verb.FILL, conveyor(side), now_us, self._tiles[side - 1])
 
 
 class Probe:
     """Probing: the mouths run against full stores; a tile at any eye is one too many (多牌)."""
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], now_us: int) -> None:
+    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
         self._operations = operations
         self._tiles = tiles
-        self._end_us: int | None = now_us + PROBE_US
-        self._extra: dict[str, int] = {}
-        for side, count in enumerate(tiles, 1):
+        self._state = state
+        self._end_us: int | None = None
+        self._stopping: set[OpId] | None = None
+
+    def begin(self, now_us: int) -> None:
+        """Run every mouth; the drum still turns."""
+        self._end_us = now_us + PROBE_US
+        for n, count in enumerate(self._tiles, 1):
             if count:
-                operations.order(Verb.RUN, f"conveyor.S{side}", now_us)
+                self._operations.order(Verb.RUN, conveyor(n), now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
         """Take in the counts."""
-        over = {f"S{n}": c - t for n, (t, c) in enumerate(zip(self._tiles, state.taken, strict=True), 1)}
-        self._extra = {side: count for side, count in over.items() if count > 0}
+        self._state = state
 
-    @property
-    def extra(self) -> dict[str, int]:
-        """Return the sides at which a tile too many has come, with how many."""
-        return self._extra
+    def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
+        """Strike off what was stopped."""
+        if self._stopping:
+            self._stopping.discard(pending.op)
+        return False
 
-    def advance(self, now_us: int) -> Trigger | None:
-        """Stop the feeders at the end of the time; return CLEAR when they stand."""
-        if self._end_us is not None and now_us >= self._end_us:
+    def advance(self, now_us: int) -> Outcome:
+        """Stop the feeders at the end of the time; CLEAR when they stand and the stores are as ordered."""
+        taken = zip(self._tiles, self._state.taken, strict=True)
+        extra = {f"S{n}": c - t for n, (t, c) in enumerate(taken, 1) if c > t}
+        if extra:
+            return Trouble("E24", {"sides": per_side(extra)})
+        if self._stopping is None and self._end_us is not None and now_us >= self._end_us:
+            if not all(p.sent for p in self._operations.pending.values()):
+                self._end_us = now_us + PROBE_US  # what waits for the disk has not run
+                return None
             self._end_us = None
-            self._operations.stop_all_feeds(now_us)
-        return Trigger.CLEAR if self._end_us is None and not self._operations.pending else None
+            self._stopping = self._operations.stop_feeds(now_us)
+        if self._stopping is None or self._stopping:
+            return None
+        wrong = wrong_stores(self._tiles, self._state)
+        return Trouble("E23", {"sides": wrong}) if wrong else Trigger.CLEAR
 
     def next_deadline(self) -> int | None:
         """Return when the probe ends."""
         return earliest(self._end_us)
+
+
+def wrong_stores(tiles: tuple[int, ...], state: BoardState) -> str:
+    """Return which stores do not certainly hold what was ordered, empty where all do."""
+    wrong = {
+        f"S{n}": f"{stored}{'?' if unsure else ''}/{wanted}"
+        for n, (wanted, stored, unsure) in enumerate(zip(tiles, state.stored, state.unsure, strict=True), 1)
+        if stored != wanted or unsure
+    }
+    return per_side(wrong)
+
+
+def per_side(counts: dict[str, int] | dict[str, str]) -> str:
+    """Return counts as people read them."""
+    return ", ".join(f"{side}: {count}" for side, count in counts.items())

@@ -1,0 +1,97 @@
+"""No tile for long: is one missing, or does a mouth not take? The other mouths look, too.
+
+No evidence is never evidence of none: a tile is called missing only after mouths that have just proved that
+they take have looked for it in vain.
+"""
+
+from tablectl.table.activity import Outcome, Trouble
+from tablectl.table.cycle import Trigger
+from tablectl.table.events import BoardState, Verb
+from tablectl.table.operations import Operations, Pending
+from tablectl.table.sorter import GiveBack, conveyor, per_side
+
+LOOK_US = 8_000_000
+ENOUGH = 3  # tiles at other eyes while the suspect saw none: that mouth is at fault
+ROUNDS = 3
+
+
+class Diagnosis:
+    """Diagnosing: mouths that are done take tiles for a while and give them back."""
+
+    def __init__(
+        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, round_: int
+    ) -> None:
+        self._operations = operations
+        self._tiles = tiles
+        self._begin = self._state = state
+        self._round = round_
+        self._suspects = sorted(int(p.side[1:]) for p in operations.running(Verb.FILL))
+        self._helpers = [n for n, t in enumerate(tiles, 1) if t and n not in self._suspects]
+        self._until_us: int | None = None
+        self._stopping: set[int] = set()
+        self._back: GiveBack | None = None
+
+    def begin(self, now_us: int) -> None:
+        """Let the mouths look that are done."""
+        self._until_us = now_us + LOOK_US
+        for n in self._helpers:
+            self._operations.order(Verb.RUN, conveyor(n), now_us)
+
+    def see(self, state: BoardState, now_us: int) -> None:
+        """Take in the counts."""
+        self._state = state
+
+    def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
+        """Strike off what was stopped."""
+        self._stopping.discard(pending.op)
+        if self._back:
+            self._back.ended(pending.op)
+        return False
+
+    def advance(self, now_us: int) -> Outcome:
+        """Return a named fault, or EYE_OWN when washing is to go on."""
+        if self._until_us is None:
+            return self._tidy(now_us)
+        others, own = self._came(self._helpers), self._came(self._suspects)
+        if own or not self._operations.running(Verb.FILL):
+            self._go_on(now_us)
+            return None
+        if others >= ENOUGH:
+            return Trouble("E22", {"sides": ", ".join(f"S{n}" for n in self._suspects)})
+        if now_us < self._until_us:
+            return None
+        if others and self._round < ROUNDS:
+            self._go_on(now_us)
+            return None
+        if not self._helpers:
+            return Trouble("E25", {"sides": self._lack()})
+        return Trouble("E21", {"sides": self._lack()})
+
+    def next_deadline(self) -> int | None:
+        """Return when the look ends, or the belts have given back."""
+        if self._until_us is not None:
+            return self._until_us
+        return self._back.next_deadline() if self._back else None
+
+    def _came(self, sides: list[int]) -> int:
+        return sum(self._state.taken[n - 1] - self._begin.taken[n - 1] for n in sides)
+
+    def _lack(self) -> str:
+        lack = {
+            f"S{n}": t - c for n, (t, c) in enumerate(zip(self._tiles, self._state.taken, strict=True), 1)
+        }
+        return per_side({side: count for side, count in lack.items() if count > 0})
+
+    def _go_on(self, now_us: int) -> None:
+        """Stop the mouths that looked; what they took goes back."""
+        self._until_us = None
+        for n in self._helpers:
+            for running in self._operations.running(Verb.RUN, conveyor(n)):
+                self._stopping |= {running.op, self._operations.stop(running, now_us)}
+
+    def _tidy(self, now_us: int) -> Outcome:
+        if self._stopping:
+            return None
+        if self._back is None:
+            self._back = GiveBack(self._operations, self._helpers, now_us)
+        return Trigger.EYE_OWN if self._back.done(now_us) else None

@@ -1,0 +1,94 @@
+"""Homing: leave the board's stop, then bring every mechanism to where it begins. A person has asked for it.
+
+No mechanism whose store may hold tiles is moved but away from them: stackers go back, the console comes down,
+a half-turned lift completes its turn last.
+"""
+
+from collections.abc import Callable
+
+from firmware_protocol.description import PartKind
+from firmware_protocol.messages import StopReason
+from tablectl.table.activity import Outcome, Procedure, Step, Trouble
+from tablectl.table.cycle import Trigger
+from tablectl.table.events import BoardState, Hello, Verb
+from tablectl.table.operations import Operations, Pending
+
+WISH_US = 5_000_000  # who asked is still there; later nothing moves on this wish
+TRIES = 3
+_HELD = {StopReason.DOOR: "E18", StopReason.WIRED: "E17"}
+
+
+class Homing:
+    """Homing; `clear(reason)` asks the board to leave its stop, and a new Hello answers."""
+
+    def __init__(
+        self, operations: Operations, hello: Hello, state: BoardState, stop: int, clear: Callable[[int], None]
+    ) -> None:
+        self._operations = operations
+        self._hello = hello
+        self._state = state
+        self._stop = stop
+        self._clear = clear
+        self._tries = 0
+        self._wish_us: int | None = None
+        self._strokes: Procedure | None = None
+
+    def begin(self, now_us: int) -> None:
+        """Leave the stop, or move at once where there is none."""
+        self._wish_us = now_us + WISH_US
+        if self._stop == StopReason.NONE:
+            self._move(now_us)
+        else:
+            self._ask()
+
+    def greeted(self, hello: Hello, now_us: int) -> None:
+        """Take in the board's answer to CLEAR."""
+        if self._strokes is None:
+            self._hello, self._state, self._stop = hello, hello.state, hello.stop
+            if hello.stop == StopReason.NONE:
+                self._move(now_us)
+            elif self._tries < TRIES:
+                self._ask()
+
+    def see(self, state: BoardState, now_us: int) -> None:
+        """Take in the sensors."""
+        self._state = state
+
+    def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
+        """Pass the end of a stroke on."""
+        return self._strokes.ended(pending, reason, now_us) if self._strokes else False
+
+    def advance(self, now_us: int) -> Outcome:
+        """Return HOMED, or why it cannot be."""
+        if self._strokes:
+            return self._strokes.advance(now_us)
+        held = _HELD.get(StopReason(self._stop)) if self._stop in list(StopReason) else None
+        if held and self._tries >= TRIES:
+            return Trouble(held)
+        if self._wish_us is not None and now_us >= self._wish_us:
+            return Trouble(held) if held else Trouble("E10", {"detail": "silent"})
+        return None
+
+    def next_deadline(self) -> int | None:
+        """Return when the wish is too old."""
+        return None if self._strokes else self._wish_us
+
+    def _ask(self) -> None:
+        self._tries += 1
+        self._clear(self._stop)
+
+    def _move(self, now_us: int) -> None:
+        seen = self._state.sensors
+        stackers = self._hello.description.names(PartKind.STACKER)
+        groups: list[list[Step]] = [[(Verb.STROKE_HOME, s)] for s in stackers if f"{s}.open" not in seen]
+        if "console.down" not in seen:
+            groups.append([(Verb.STROKE_HOME, "console")])
+        groups += pairs(Verb.STROKE_HOME, [n for n in range(1, 5) if f"lift.S{n}.home" not in seen])
+        self._strokes = Procedure(self._operations, groups, Trigger.HOMED)
+        self._strokes.begin(now_us)
+
+
+def pairs(verb: Verb, sides: list[int]) -> list[list[Step]]:
+    """Let opposite lifts move together: half the current of four at once."""
+    groups = [[(verb, f"lift.S{n}") for n in pair if n in sides] for pair in ((1, 3), (2, 4))]
+    return [group for group in groups if group]

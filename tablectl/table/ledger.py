@@ -1,0 +1,35 @@
+"""The ledger: how many tiles each side's store holds, certain or as an interval."""
+
+from dataclasses import dataclass
+
+from tablectl.table.events import BoardState
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """From `least` to `most` tiles; certain where both are the same."""
+
+    least: int
+    most: int
+
+    @property
+    def certain(self) -> bool:
+        """Tell whether the count is certain."""
+        return self.least == self.most
+
+    def __str__(self) -> str:
+        return str(self.least) if self.certain else f"{self.least}-{self.most}"
+
+
+def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool = False) -> tuple[Count, ...]:
+    """Return the count of each store.
+
+    A lift that nobody saw home leaves its side between none and what it held. `disturbed`: the door was
+    open, and until a person says that no tile was taken every side may hold anything.
+    """
+    if state is None or disturbed:
+        return tuple(Count(0, 2 * stacks) for stacks in capacity)
+    return tuple(
+        Count(0 if unsure else stored, stored)
+        for stored, unsure in zip(state.stored, state.unsure, strict=True)
+    )
