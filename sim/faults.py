@@ -20,7 +20,7 @@ _SPEC = re.compile(
     r"(?:@(?P<time>\d+(?:\.\d+)?)s)?(?:\+(?P<lasts>\d+(?:\.\d+)?)s)?"
 )
 LATE_US = 1_500_000
-DIRT = 0.62  # takes so much light that a tile's peak lies about the threshold: some tiles are missed
+DIRT = 0.53  # takes so much light that a tile's peak lies about the threshold: some tiles are missed
 _BOUNCES = 6
 _BOUNCE_US = 4_000
 
@@ -47,11 +47,11 @@ class People(Protocol):
         ...
 
     def add_strange(self, count: int) -> None:
-        """Put tiles of the other set in as well."""
+        """Put tiles of the other set in as well; 0 leaves them out."""
         ...
 
     def mix(self, count: int) -> None:
-        """Exchange tiles of the two sets."""
+        """Exchange tiles of the two sets; 0 sorts them again."""
         ...
 
 
@@ -140,9 +140,9 @@ class Faults:
             "missing": Kind("a tile is left on the floor", ("tile",),
                 lambda _: people.lose(1), lambda _: people.lose(0)),
             "extra": Kind("a tile of the other set is put in, too", ("tile",),
-                lambda _: people.add_strange(1), nothing),
+                lambda _: people.add_strange(1), lambda _: people.add_strange(0)),
             "mixed": Kind("tiles of the two sets are exchanged", ("sets",),
-                lambda _: people.mix(4), nothing),
+                lambda _: people.mix(4), lambda _: people.mix(0)),
             "mute": Kind("nothing of the board reaches the host", ("wire",), *wire("mute")),
             "slow": Kind("bytes of the board come 150 ms late", ("wire",), *wire("slow")),
             "noisy": Kind("bits flip on the wire", ("wire",), *wire("noisy")),

@@ -61,6 +61,7 @@ class Players:
         self._playing = False
         self._pulled = False
         self._pushed = False
+        self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
         self._lose = 0
         self._strange = 0
         self.floor = Place("floor")
@@ -75,12 +76,13 @@ class Players:
         """See what the display shows now."""
         if display != self._display:
             self._display = display
+            self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE")
             self._consider()
 
     def console(self, is_up: bool) -> None:
         """See the console go up, or leave its upper end."""
         self._pushed = False
-        if is_up and not self.done:
+        if is_up and (self._repair or not self.done):
             self._agenda.after(self._moment(1.5, 2.5), self._push_in)
 
     def wall(self, side: str) -> None:
@@ -94,18 +96,21 @@ class Players:
     # --- what goes wrong with people ------------------------------------------------------------------------
 
     def lose(self, count: int) -> None:
-        """Leave tiles out the next time a set is put in; 0 gives back what lies on the floor."""
+        """Leave tiles out the next time a set is put in; with 0 what lies on the floor goes in, if it can."""
         self._lose = count
-        if not count:
+        if not count and self._machine.console.on["console.up"]:
             for tile in list(self.floor.tiles):
-                tile.move(self._machine.drum.place if self._machine.console.on["console.up"] else self.table)
+                tile.move(self._machine.drum.place)
 
     def add_strange(self, count: int) -> None:
-        """Put tiles of the other set in, too, the next time."""
+        """Put tiles of the other set in, too, the next time; 0 leaves them out."""
         self._strange = count
 
     def mix(self, count: int) -> None:
-        """Exchange tiles of the two sets where both lie outside the machine."""
+        """Exchange tiles of the two sets where both lie outside the machine; 0 sorts them by their backs."""
+        if not count:
+            self._sort()
+            return
         piles = [p for p in (self.table, *self._boxes) if len(p) >= count][:2]
         if len(piles) == 2:
             first, second = (list(p.tiles[:count]) for p in piles)
@@ -126,6 +131,14 @@ class Players:
         """Put in what lies on the floor, take out what has the wrong back."""
         for tile in self._wrong_tiles():
             tile.move(self._machine.drum.place if tile.place is self.floor else self.table)
+
+    def _sort(self) -> None:
+        piles = (self.table, *self._boxes)
+        backs = {t.back for pile in piles for t in pile.tiles}
+        home = {back: max(piles, key=lambda p: sum(t.back == back for t in p.tiles)) for back in backs}
+        for tile in [t for pile in piles for t in pile.tiles]:
+            if tile.place is not home[tile.back]:
+                tile.move(home[tile.back])
 
     def _other(self, source: Place) -> list[Tile]:
         return [t for p in (self.table, *self._boxes) if p is not source for t in p.tiles]
@@ -148,7 +161,7 @@ class Players:
 
     def _wish(self, word: str) -> tuple[str, int]:
         """Return the key that the display asks for, and how long it wants to be held."""
-        if self.done:
+        if self.done and not self._repair:
             return "", 0
         if word == "HoLd":
             return "START", HOLD_US
@@ -158,7 +171,11 @@ class Players:
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0
-        if word in ("PrES", "rdY ", "cont", "LoAd") and not self._playing and not self._pulled:
+        if word in ("cont", "LoAd"):
+            return "START", 0
+        if self.done:
+            return "", 0
+        if word in ("PrES", "rdY ") and not self._playing and not self._pulled:
             return "START", 0
         if word == "PuSH" and self._pushed:
             return "START", 0
@@ -183,7 +200,8 @@ class Players:
             self._consider()
             return
         source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
-        if source is not None:
+        if source is not None and not self._fed and not self.done:
+            self._fed = True
             order = _shuffled(source.tiles, self._rng)
             for tile in order[self._lose :]:
                 tile.move(self._machine.drum.place)

@@ -36,6 +36,13 @@ class World:
         self._members.append(_Member(name, core, route))
         self._plan(self._index[name])
 
+    def replace(self, name: str, core: Core) -> None:
+        """Let another core take a member's place: a host that has restarted."""
+        index = self._index[name]
+        self._members[index].core = core
+        self._members[index].planned_us = None
+        self._plan(index)
+
     def post(self, time_us: int, name: str, event: Any) -> None:
         """Let a core get an event at a time."""
         self._push(max(time_us, self.now_us), self._index[name], event)

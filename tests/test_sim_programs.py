@@ -64,6 +64,19 @@ class Witness(BareHand):
         for mouth in range(4):
             self.fill(mouth, tiles, 5000)
 
+    def fill_up(self, tiles: int) -> None:
+        """Wash until it is done, or for some seconds."""
+        self.wash(tiles)
+        for _ in range(6):
+            self.wait(1_500_000)
+            self.renew()
+
+    def raise_all(self, pull_first: bool) -> None:
+        if pull_first:
+            self.pull()
+        for side in SIDES:
+            self.stroke(f"lift.{side}", m.End.TURN)
+
     def stop(self, part: str) -> None:
         self.command(m.Stop(self.op(), self.part(part)))
 
@@ -78,11 +91,19 @@ class Witness(BareHand):
 
     def begin_anew(self) -> None:
         """Mend nothing, but leave whatever stop is latched and open a session."""
-        stopped = self.table.board
-        self.clear(stopped._stop, stopped._stop_number)
+        board = self.table.board
+        self.clear(board._stop, board._stop_number)
         self._nonce = getattr(self, "_nonce", 10) + 1
         if self.table._mains:
             self.hello(self._nonce)
+
+    def recover(self) -> None:
+        """Do what a person does before the table may go on."""
+        for spec in ("power-cut:mains", "door:service", "jam:S1", "blocked:stacker.S1", "stalled:lift.S1"):
+            self.mend(spec)
+        self.line(False)
+        self.begin_anew()
+        self.home()
 
     def fault(self, spec: str) -> None:
         kind, _, rest = spec.partition(":")
@@ -127,6 +148,9 @@ def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tupl
         hard += ["stalled:conveyor.S1", "stalled:lift.S1+0.05s", "late:conveyor.S2", "disconnected:drum"]
     faults = st.sampled_from(hard + [*lies, *lies])
     do = st.one_of(
+        st.tuples(st.just("fill_up"), st.sampled_from([1, 2, 3, 4])),
+        st.tuples(st.just("raise_all"), st.booleans()),
+        st.tuples(st.just("recover")),
         st.tuples(st.just("wash"), st.sampled_from([1, 2, 3, 6, 7, 34])),
         st.tuples(st.just("part_run"), feeders, st.sampled_from([1, 1, -1]), lease),
         st.tuples(st.just("stroke"), movers, ends),

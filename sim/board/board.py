@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from firmware_protocol import board_link as bl
 from firmware_protocol import messages as m
 from firmware_protocol.core import Tick, earliest
-from firmware_protocol.description import Description, PartKind
+from firmware_protocol.description import Description, Part, PartKind
 from firmware_protocol.window import LinkCounters
 from sim.agenda import Agenda, Entry
 from sim.board.counts import Counts
 from sim.board.describe import STOP_LINE
-from sim.board.filler import Filler
+from sim.board.filler import BELT_US, Filler
 from sim.board.interlocks import FEEDS, Interlocks, Move
 from sim.board.keys import Keys
 from sim.board.stroke import Stroke
@@ -30,6 +30,8 @@ class Operation:
 
     op: int
     part: int
+    since_us: int = 0
+    back: bool = False  # a belt that runs backwards
     leased: bool = False
     lease: Entry | None = None
     stroke: Stroke | None = None
@@ -277,18 +279,23 @@ class Board:
         if part in self._ops:
             self._fail(self._ops[part], m.FailReason.ABORTED)
         self.executed.append(move)
-        operation = self._ops[part] = Operation(move.op, part)
+        operation = self._ops[part] = Operation(move.op, part, self._now)
         self._reply(m.Accepted(move.op))
         described = self.description.parts[part]
         self._status_us = min(self._status_us or self._now, self._now + STATUS_BUSY_US)
         match move:
             case m.Run(direction=direction, lease_ms=lease_ms):
                 self._set_lease(operation, lease_ms)
+                operation.back = direction < 0
                 if described.kind is PartKind.CONVEYOR:
                     self._machine.open_gate(described.side, direction > 0)
                     self._counts.feeds(described.side - 1, direction)
                 self._machine.drive(described.name, direction)
             case m.Stroke(end=end):
+                if described.kind is PartKind.STACKER and end == m.End.FAR:
+                    self._begin_push(described)
+                if end == m.End.TURN and self._seen()[f"{described.name}.home"]:
+                    self._counts.lift_starts(described.side - 1)
                 operation.stroke = Stroke(
                     self._agenda,
                     self._machine,
@@ -298,6 +305,8 @@ class Board:
                     lambda reason: self._stroke_ended(operation, reason),
                 )
                 operation.stroke.begin()
+                if described.kind is PartKind.LIFT:
+                    self._counts.of[described.side - 1].lifting = part in self._ops
             case m.Fill(mouth=mouth, tiles=tiles, lease_ms=lease_ms):
                 self._set_lease(operation, lease_ms)
                 self._counts.of[mouth].ordered = tiles
@@ -368,7 +377,15 @@ class Board:
             near_us = 1000 * part.stroke_ms // _NEAR
             self._counts.stacker_closed(int(side[1:]) - 1, self._now, near_us, full, feeding)
         elif kind == "stacker" and active:
-            self._counts.stacker_open(int(side[1:]) - 1)
+            self._counts.stacker_open(int(side[1:]) - 1, self._seen()[f"slot.{side}.full"])
+            moving = self._ops.get(self.description.part(f"stacker.{side}"))
+            if moving and moving.stroke and moving.stroke.end == m.End.FAR:
+                self._begin_push(self.description.parts[moving.part])  # it goes all the way round
+
+    def _begin_push(self, stacker: Part) -> None:
+        side = f"S{stacker.side}"
+        if self._seen()[f"stacker.{side}.open"]:
+            self._counts.pushes(stacker.side - 1, False, self._seen()[f"slot.{side}.full"])
 
     def _on_eye(self, side: int, peaks: tuple[int, ...], direction: int) -> None:
         threshold = self._machine.model.eye.threshold_mv
@@ -416,9 +433,13 @@ class Board:
     def _end(self, operation: Operation) -> None:
         part = self.description.parts[operation.part]
         self._ops.pop(operation.part, None)
+        if part.kind is PartKind.CONVEYOR and operation.back and self._now - operation.since_us >= BELT_US:
+            self._counts.belt_is_empty(part.side - 1, self._seen()[f"slot.S{part.side}.full"])
         self._machine.drive(part.name, 0)
         if part.kind is PartKind.CONVEYOR:
             self._machine.open_gate(part.side, False)
+        elif part.kind is PartKind.LIFT:
+            self._counts.of[part.side - 1].lifting = False
         if operation.lease:
             operation.lease.cancel()
         if operation.filler:

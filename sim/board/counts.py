@@ -9,7 +9,7 @@ the store can hold.
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-STACK = 2
+STACK = 2  # tiles
 UNKNOWN = 0xC0  # high bits of the stored byte: how much is in the store is not known
 _MOST = 0x3F
 
@@ -18,8 +18,12 @@ class Push(Enum):
     """What is on its way from the slot into the store, until the stacker's closed end is seen."""
 
     NOTHING = auto()
-    STACK = auto()  # counted already: the slot's sensor saw it leave
-    SINGLE = auto()  # not counted yet: no sensor sees one tile in the slot
+    STACK = auto()  # what lies in the slot; not counted yet
+    LEFT = auto()  # counted: the slot's sensor saw a stack leave
+    SINGLE = auto()  # one tile, which no sensor sees in the slot; not counted yet
+
+
+_COMING = {Push.NOTHING: 0, Push.STACK: STACK, Push.LEFT: 0, Push.SINGLE: 1}
 
 
 @dataclass(slots=True)
@@ -30,10 +34,12 @@ class Mouth:
     stored: int = 0
     ordered: int = 0  # by the last FILL; a lift raises nothing less
     unsure: bool = False
+    disputed: bool = False  # eye and slot disagree
     push: Push = Push.NOTHING
     left_us: int = 0  # when the slot's sensor saw the stack leave
     fed: bool = False  # the conveyor has run forward since the slot was last pushed empty
     doubtful_eye: bool = False  # it counted what cannot be, or tiles went back past it: trust no single tile
+    lifting: bool = False  # the lift is on its way: the store holds its tiles or none
     crooked: bool = False  # the lift was reversed on its way: regaining home does not prove that a wall was left
 
 
@@ -61,19 +67,20 @@ class Counts:
         at.fed |= direction > 0
         at.doubtful_eye |= direction < 0
 
-    def pushes_single(self, mouth: int) -> None:
-        """A stroke begins for one last tile."""
-        self.of[mouth].push = Push.SINGLE
+    def pushes(self, mouth: int, single: bool, full: bool) -> None:
+        """A stroke begins at the stacker's open end; `full` is what the slot's sensor tells."""
+        at = self.of[mouth]
+        if at.push is Push.SINGLE and not single:
+            at.unsure |= full  # it may lie in the slot still, or in the store
+        if full or at.fed:
+            at.push = Push.SINGLE if single else Push.STACK
 
     def stack_leaves(self, mouth: int, now_us: int) -> None:
         """The slot is no longer full while its stacker moves: nothing else empties it."""
         at = self.of[mouth]
-        if at.push is Push.NOTHING:
-            at.push, at.left_us = Push.STACK, now_us
-            at.stored += STACK
-        else:
-            at.unsure = True  # it left twice, or was more than one tile
-            at.stored += STACK
+        at.stored += STACK
+        at.unsure |= at.push is not Push.STACK  # it left twice, or was more than the one tile
+        at.push, at.left_us = Push.LEFT, now_us
 
     def stacker_closed(self, mouth: int, now_us: int, near_us: int, full: bool, feeding: bool) -> None:
         """The stacker is at its closed end: what lay in the slot is in the store.
@@ -85,20 +92,27 @@ class Counts:
             case Push.SINGLE:
                 at.stored += STACK if full else 1
                 at.unsure |= full or at.doubtful_eye
-            case Push.STACK:
+            case Push.LEFT:
                 at.unsure |= full or now_us - at.left_us > near_us
-            case Push.NOTHING if full or at.fed:
+            case _ if full or at.fed:
                 at.stored += STACK  # at most: nothing tells how many lay there
                 at.unsure = True
         at.push = Push.NOTHING
         at.fed = feeding
 
-    def stacker_open(self, mouth: int) -> None:
-        """The stacker is back; a stack that left without being pushed to the end was none, or half of one."""
+    def stacker_open(self, mouth: int, full: bool) -> None:
+        """The stacker is back without having been closed: what lay in the slot lies there still, if it is seen."""
         at = self.of[mouth]
-        if at.push is Push.STACK:
-            at.push = Push.NOTHING
+        if at.push is Push.STACK and not full:
+            at.stored += STACK  # at most
+        if at.push is Push.LEFT or (at.push is Push.STACK and not full):
             at.unsure = True
+        if at.push is not Push.SINGLE:
+            at.push = Push.NOTHING
+
+    def lift_starts(self, mouth: int) -> None:
+        """A lift begins a whole turn at home: whatever it did before, this turn tells by itself."""
+        self.of[mouth].crooked = False
 
     def lift_turned(self, mouth: int, straight: bool) -> None:
         """The lift has regained home: the wall has left the store, unless the lift was reversed on its way."""
@@ -116,6 +130,17 @@ class Counts:
         self.of[mouth].unsure = True
         self.of[mouth].crooked |= crooked
 
+    def disagree(self, mouth: int) -> None:
+        """Eye and slot have come to disagree: the eye's count is not to be built on."""
+        self.of[mouth].disputed = True
+
+    def belt_is_empty(self, mouth: int, full: bool) -> None:
+        """The belt has run back long enough: where the eye is disputed, count anew from store and slot."""
+        at = self.of[mouth]
+        if at.disputed:
+            at.taken = at.stored + (STACK if full else 0)
+            at.disputed = False
+
     # --- what follows ---------------------------------------------------------------------------------------
 
     def waiting(self, mouth: int) -> int:
@@ -130,11 +155,12 @@ class Counts:
     def most(self, mouth: int) -> int:
         """Return the most that the store can hold now."""
         at = self.of[mouth]
-        return min(_MOST, at.stored + (at.push is Push.SINGLE))
+        return min(_MOST, at.stored + _COMING[at.push])
 
     def sure(self, mouth: int) -> bool:
         """Tell whether the store holds exactly `most`."""
-        return not self.of[mouth].unsure and self.of[mouth].push is Push.NOTHING
+        at = self.of[mouth]
+        return not (at.unsure or at.lifting) and at.push is Push.NOTHING
 
     def to_wire(self) -> bytes:
         """Return two bytes per mouth, as messages carry them."""

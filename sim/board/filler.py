@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from firmware_protocol.messages import FailReason
 from sim.agenda import Agenda, Entry
-from sim.board.counts import STACK, Counts, Mouth, Push
+from sim.board.counts import STACK, Counts, Mouth
 from sim.mechanics.machine import Machine
 
 BELT_US = 1_500_000  # twice what a tile needs from the eye to the slot: later than this it does not come
@@ -55,7 +55,7 @@ class Filler:
         if self._sees(f"stacker.{self._name}.open"):
             self._next()
         else:
-            self._stroke(alone=self._at.push is Push.SINGLE)
+            self._stroke(alone=False)
 
     def on_tile(self) -> None:
         """A tile has passed the eye."""
@@ -99,7 +99,7 @@ class Filler:
             return
         taken, stored = self._at.taken, self._at.stored
         if stored > taken or (stored >= self._tiles and taken != self._tiles):
-            self._on_failed(FailReason.COUNT)  # the eye has missed a tile
+            self._disagree()  # the eye has missed a tile
         elif stored >= self._tiles:
             self._on_done()
         elif self._sees(f"slot.{self._name}.full"):
@@ -107,12 +107,14 @@ class Filler:
         elif taken >= self._tiles:
             last = self._tiles - stored == 1
             wait_us = max(BELT_US, self._ready_us - self._agenda.now_us)
+            # The eye has counted a tile that never comes, or the last one comes alone.
             self._plan(wait_us, self._push_last if last else self._disagree)
         else:
             self._plan(None)
 
     def _disagree(self) -> None:
-        self._on_failed(FailReason.COUNT)  # the eye has counted a tile that never came
+        self._counts.disagree(self._mouth)
+        self._on_failed(FailReason.COUNT)
 
     def _push_last(self) -> None:
         if self._machine.motors[f"conveyor.{self._name}"].current_ma:
@@ -124,8 +126,8 @@ class Filler:
         self._stroking = True
         self._reached = False
         self._whole = self._sees(f"stacker.{self._name}.open")
-        if alone:
-            self._counts.pushes_single(self._mouth)
+        if self._whole:
+            self._counts.pushes(self._mouth, alone, self._sees(f"slot.{self._name}.full"))
         self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
         self._machine.drive(f"stacker.{self._name}", 1)
 

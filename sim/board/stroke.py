@@ -35,7 +35,7 @@ class Stroke:
         self._agenda = agenda
         self._machine = machine
         self._part = part
-        self._end = end
+        self.end = end
         self._beyond = beyond
         self._on_end = on_end
         home, far = _ENDS[part.kind]
@@ -53,7 +53,7 @@ class Stroke:
     def begin(self) -> None:
         """Start; ends at once where the end is reached already."""
         seen = self._machine.sensors()
-        self._left = self._end != m.End.TURN or not seen[self._goal]
+        self._left = self.end != m.End.TURN or not seen[self._goal]
         if self._left and seen[self._goal]:
             self._on_end(None)
             return
@@ -85,11 +85,11 @@ class Stroke:
     def _goes_back(self, seen: dict[str, bool]) -> bool:
         """Tell whether the way to the end leads back."""
         if self._part.kind is PartKind.CONSOLE:
-            if self._end == m.End.FAR:
+            if self.end == m.End.FAR:
                 return self._beyond and not seen[self._other]
             return not self._beyond and not seen[self._other]
         # Before its closed end a stacker goes back, away from the tiles: going on would push.
-        return self._part.kind is PartKind.STACKER and self._end == m.End.HOME and not self._beyond
+        return self._part.kind is PartKind.STACKER and self.end == m.End.HOME and not self._beyond
 
     def _go(self, direction: int) -> None:
         self.moved = True
@@ -116,7 +116,7 @@ class Stroke:
         if self._tries > 1:
             self._stop(m.FailReason.STALL)
         else:
-            self._left = self._end != m.End.TURN
+            self._left = self.end != m.End.TURN
             self._go(self._direction)
 
     def _stop(self, reason: m.FailReason | None) -> None:

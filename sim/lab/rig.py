@@ -1,5 +1,6 @@
 """One whole table in one process: host, simulated table and virtual remote on a virtual clock."""
 
+import json
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from firmware_protocol import host_link as hl
 from sim import keys
 from sim.remote import IrWords, Remote
-from sim.table import PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
+from sim.table import Mains, PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
 from sim.world import Wire, World
 from tablectl.board.session import BoardSession
 from tablectl.remote import keymap
@@ -18,6 +19,7 @@ from tablectl.table.controller import Controller
 from tablectl.table.memory import Memory
 
 DISK_US = 2_000  # from an entry to its place on the disk
+BOOT_US = 3_000_000  # of a computer that starts anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,15 @@ class Rig:
     def __init__(self, options: RigOptions, trace: Trace | None = None) -> None:
         self.options = options
         self.table = SimTable(options.table)
+        self._trace = trace
         self.host = make_host(options, trace)
         self.controller = self.host.controller
         self.session = self.host.session
         self.world = World()
         self.journal: list[ev.Journal] = []
+        self._written_us: list[int] = []
+        self._cut_us = 0
+        self.last_byte_us = 0  # when the host last sent one
         self.announced: list[tuple[int, Any]] = []
         self.shown: list[tuple[int, PanelShows]] = []
         self._entropy = random.Random(f"{options.entropy_seed}/entropy")
@@ -62,6 +68,18 @@ class Rig:
         """Return the codes of all faults so far."""
         return tuple(e.code for _, e in self.announced if isinstance(e, ev.FaultRaised))
 
+    def _restart_host(self) -> None:
+        """Start the host anew from what the disk had when the mains went."""
+        on_disk = sum(1 for t in self._written_us if t <= self._cut_us)
+        del self.journal[on_disk:], self._written_us[on_disk:]
+        last = next((e.data["memory"] for e in reversed(self.journal) if "memory" in e.data), None)
+        # As it comes back from the disk: plain JSON.
+        memory = Memory.from_json(json.loads(json.dumps(last))) if last else None
+        self.host = make_host(self.options, self._trace, memory, next_journal_id=on_disk + 1)
+        self.controller, self.session = self.host.controller, self.host.session
+        self.world.replace("host", self.host)
+        self.world.post(self.world.now_us + BOOT_US, "host", hl.Opened())
+
     def _ended(self) -> bool:
         state = self.controller.state
         return state == "fault" or (self.table.players.done and state == "rest")
@@ -69,9 +87,11 @@ class Rig:
     def _from_host(self, effect: Any, now_us: int) -> None:
         match effect:
             case hl.Transmit(data):
+                self.last_byte_us = now_us
                 self.to_table.send(data, now_us)
             case ev.Journal(id_):
                 self.journal.append(effect)
+                self._written_us.append(now_us + DISK_US)
                 self.world.post(now_us + DISK_US, "host", ev.Journaled(id_))
             case ev.EntropyWanted(id_, count):
                 self.world.post(now_us, "host", ev.Entropy(id_, self._entropy.randbytes(count)))
@@ -86,6 +106,11 @@ class Rig:
                 self.world.post(now_us, "remote", keys.press(key, held_us))
             case Plugged(in_):
                 self.world.post(now_us, "host", hl.Opened() if in_ else hl.Closed())
+            case Mains(False):
+                self._cut_us = now_us
+                self.world.replace("host", Dead())
+            case Mains(True):
+                self._restart_host()
             case PanelShows():
                 self.shown.append((now_us, effect))
 
@@ -93,8 +118,24 @@ class Rig:
         self.world.post(now_us, "host", Words(effect.data))
 
 
-def make_host(options: RigOptions, trace: Trace | None = None) -> Host:
-    """Return the host of a fresh rig; a replay begins with the same."""
-    controller = Controller(Memory(rule=options.rule), sets=options.table.sets)
-    session = BoardSession(nonce_seed=options.entropy_seed)
+class Dead:
+    """A host without power."""
+
+    def handle(self, event: Any, now_us: int) -> tuple[Any, ...]:
+        """Do nothing."""
+        return ()
+
+    def next_deadline(self) -> int | None:
+        """Want nothing."""
+        return None
+
+
+def make_host(
+    options: RigOptions, trace: Trace | None = None, memory: Memory | None = None, next_journal_id: int = 1
+) -> Host:
+    """Return the host of a fresh rig, or of one that restarts with `memory`; a replay begins so, too."""
+    controller = Controller(
+        memory or Memory(rule=options.rule), sets=options.table.sets, next_journal_id=next_journal_id
+    )
+    session = BoardSession(nonce_seed=options.entropy_seed + next_journal_id)
     return Host(controller, session, Receiver([0x00], keymap.load("default")), trace)

@@ -223,6 +223,8 @@ class Controller:
             # the table has been stopped half way, and nothing is taken for done.
             self._unexplained_us = self._unexplained_us or self.now_us + EXPLAIN_US
             return
+        if reason == "COUNT":
+            self.memory = self.memory.but(recount=(*self.memory.recount, pending.side))
         code, values = faults.of_failure(PartKind(pending.part.partition(".")[0]), pending.part, reason)
         self.raise_fault(code, **values)
 
@@ -248,12 +250,14 @@ class Controller:
             self._activity.greeted(hello, self.now_us)
 
     def _stopped(self, reason: int) -> None:
+        # The board stands already: another STOP ALL would only be answered with this again.
         self.operations.forget()
+        self._activity = None
         self._board_stop = reason
         if reason == StopReason.SILENCE:
-            self.raise_fault("E13" if self._speed > 1 else "E12", speed=self._speed)
+            self._name_fault("E13" if self._speed > 1 else "E12", {"speed": self._speed})
         elif reason in list(_STOPS):
-            self.raise_fault(_STOPS[StopReason(reason)])
+            self._name_fault(_STOPS[StopReason(reason)], {})
         elif self.state not in _STANDING_STILL:
             self._queue.append(Trigger.BOARD_RESET)
 
@@ -330,7 +334,7 @@ class Controller:
             case State.RAISING if order and self.seen:
                 return RaiseWalls(operations, order.tiles, self.seen, self._raise_was_cut)
             case State.WASHING if order and self.seen:
-                return Wash(operations, order.tiles, self.seen)
+                return Wash(operations, order.tiles, self.seen, memory.recount)
             case State.PROBING if order and self.seen:
                 return Probe(operations, order.tiles, self.seen)
             case State.DIAGNOSING if order and self.seen:
@@ -410,6 +414,10 @@ class Controller:
     def raise_fault(self, code: str, **values: Any) -> None:
         """Stop everything and say why; a fault that stands is not covered by another."""
         self.stop_everything()
+        self._name_fault(code, values)
+
+    def _name_fault(self, code: str, values: dict[str, Any]) -> None:
+        """Go into the fault; everything stands, or has been told to."""
         if self.state is State.FAULT or Trigger.FAILED in self._queue:
             return
         self.fault = ev.FaultRaised(code, values)

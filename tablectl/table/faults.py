@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from firmware_protocol.description import PartKind
-from tablectl.texts import TEXTS
+from tablectl.texts import LANGUAGES, TEXTS
 
 FILE = Path(__file__).with_name("faults.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class FaultEntry:
-    """One entry; every text is a mapping from language to text."""
+    """One entry; every text is a mapping from language to text.
+
+    `simulated` names, for each cause, the faults of the simulated table that are meant by it.
+    """
 
     code: str
     severity: str
@@ -22,6 +25,7 @@ class FaultEntry:
     means: dict[str, str]
     causes: tuple[dict[str, str], ...]
     remedy: dict[str, str]
+    simulated: tuple[tuple[str, ...], ...]
 
     def title(self, lang: str, values: dict[str, Any]) -> str:
         """Return code and name in one line."""
@@ -56,7 +60,15 @@ def catalogue() -> dict[str, FaultEntry]:
     """Return every fault by its code."""
     table = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {
-        code: FaultEntry(code, e["severity"], e["name"], e["means"], tuple(e["causes"]), e["remedy"])
+        code: FaultEntry(
+            code,
+            e["severity"],
+            e["name"],
+            e["means"],
+            tuple({lang: c[lang] for lang in LANGUAGES} for c in e["causes"]),
+            e["remedy"],
+            tuple(tuple(c.get("faults", ())) for c in e["causes"]),
+        )
         for code, e in table.items()
     }
 

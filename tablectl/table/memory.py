@@ -33,6 +33,7 @@ class Memory:
     raising: bool = False
     standing: Standing | None = None
     disturbed: bool = False  # the door was open, and nobody has said yet that no tile was taken
+    recount: tuple[str, ...] = ()  # sides whose eye and slot disagreed: their belts are emptied first
     washed_us: int = 0  # how long the unfinished wash has run, pauses left out
 
     def but(self, **changes: Any) -> "Memory":
@@ -55,6 +56,7 @@ class Memory:
             stored=_order(data["stored"]),
             raising=data["raising"],
             disturbed=data["disturbed"],
+            recount=tuple(data["recount"]),
             washed_us=data["washed_us"],
             standing=standing
             and Standing(

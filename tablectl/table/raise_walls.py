@@ -21,13 +21,15 @@ class RaiseWalls:
         self._wrong = {f"S{n}": f"{stored[n - 1]}/{tiles[n - 1]}" for n in wrong}
         groups = [] if wrong else pairs(Verb.STROKE_TURN, left)
         self._strokes = Procedure(operations, groups, Trigger.RAISED)
+        self._state = state
 
     def begin(self, now_us: int) -> None:
         """Turn the first pair."""
         self._strokes.begin(now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
-        """Look at nothing: only ends count."""
+        """Take in the counts."""
+        self._state = state
 
     def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
         """Strike a lift off."""
@@ -37,7 +39,12 @@ class RaiseWalls:
         """Return RAISED, or that a store does not hold what it should."""
         if self._wrong:
             return Trouble("E23", {"sides": per_side(self._wrong)})
-        return self._strokes.advance(now_us)
+        outcome = self._strokes.advance(now_us)
+        holds = zip(self._state.stored, self._state.unsure, strict=True)
+        doubtful = [f"S{n}" for n, (stored, unsure) in enumerate(holds, 1) if stored or unsure]
+        if outcome is Trigger.RAISED and doubtful:
+            return Trouble("E41", {"side": ", ".join(doubtful)})  # whether that wall stands is not known
+        return outcome
 
     def next_deadline(self) -> int | None:
         """Return None: lifts end by themselves."""

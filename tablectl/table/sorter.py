@@ -47,10 +47,17 @@ class GiveBack:
 class Wash:
     """Washing: one FILL per side; FILLED when each of them was done and the counts are what was ordered."""
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
+    def __init__(
+        self,
+        operations: Operations,
+        tiles: tuple[int, ...],
+        state: BoardState,
+        recount: tuple[str, ...] = (),
+    ) -> None:
         self._operations = operations
         self._tiles = tiles
         self._state = state
+        self._recount = recount
         self._done: set[str] = set()
         self._tries: dict[str, int] = {}
         self._back: GiveBack | None = None
@@ -58,11 +65,12 @@ class Wash:
         self._seen_any = any(state.taken)
 
     def begin(self, now_us: int) -> None:
-        """Give back what is on a belt beyond the order, then run drum and mouths."""
+        """Give back what is on a belt beyond the order, or in doubt, then run drum and mouths."""
         self._quiet_us = now_us
-        over = [n for n, (t, c) in enumerate(zip(self._tiles, self._state.taken, strict=True), 1) if c > t]
-        if over:
-            self._back = GiveBack(self._operations, over, now_us)
+        taken = zip(self._tiles, self._state.taken, strict=True)
+        back = [n for n, (t, c) in enumerate(taken, 1) if c > t or f"S{n}" in self._recount]
+        if back:
+            self._back = GiveBack(self._operations, back, now_us)
         else:
             self._feed(now_us)
 
