@@ -8,6 +8,7 @@ import click
 
 from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
 from sim.faults import FaultSpecError
+from sim.model import ModelError, load
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
 from sim.tiles import SETS
@@ -25,6 +26,7 @@ def _text(key: str) -> str:
 @click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
 @click.option("--control", type=click.Path(path_type=Path), help=_text("control"))
 @click.option("--table", type=click.Choice(["four-mouth"]), default="four-mouth", help=_text("table"))
+@click.option("--model", default="four-mouth", help=_text("model"))
 @click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
 @click.option("--seed", type=int, default=0, help=_text("seed"))
 @click.option("--tiles", type=click.Choice([str(n) for n in SETS]), default="136", help=_text("tiles"))
@@ -38,6 +40,7 @@ def main(
     lirc: Path | None,
     control: Path | None,
     table: str,
+    model: str,
     speed: float,
     seed: int,
     tiles: str,
@@ -48,13 +51,22 @@ def main(
     lang: str,
 ) -> None:
     """Start the simulated table and serve until it is told to end."""
-    options = TableOptions(
-        tiles=int(tiles), sets=sets, hands=hands, play_us=round(play_s * 1_000_000), seed=seed, faults=faults
-    )
     try:
+        options = TableOptions(
+            tiles=int(tiles),
+            sets=sets,
+            hands=hands,
+            play_us=round(play_s * 1_000_000),
+            seed=seed,
+            faults=faults,
+            model=load(model),
+        )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
     except FaultSpecError as error:
         click.echo(TEXTS("sim.bad_fault", lang, why=error), err=True)
+        sys.exit(2)
+    except ModelError as error:
+        click.echo(TEXTS("sim.bad_model", lang, why=error), err=True)
         sys.exit(2)
     except OSError as error:
         click.echo(TEXTS("sim.no_path", lang, path=error.filename or pty, why=error.strerror), err=True)

@@ -61,6 +61,8 @@ class Players:
         self._playing = False
         self._pulled = False
         self._pushed = False
+        self._last_key = ""
+        self._given_up = False  # the walls that come up are what was stored of a wash given up
         self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
         self._lose = 0
         self._strange = 0
@@ -76,7 +78,8 @@ class Players:
         """See what the display shows now."""
         if display != self._display:
             self._display = display
-            self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE")
+            self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE", "outP")
+            self._given_up = self._given_up or display == "outP"
             self._consider()
 
     def console(self, is_up: bool) -> None:
@@ -167,7 +170,7 @@ class Players:
             return "START", HOLD_US
         if _FAULT.fullmatch(word) and self._repair:
             return "RESET", 0
-        if word == "cont" and self._wrong_tiles():
+        if word == "cont" and self._wrong_tiles() and self._last_key != "ADD":
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0
@@ -188,6 +191,7 @@ class Players:
     def _act(self, key: str, held_us: int) -> None:
         if key == "RESET" and self._repair:
             self._repair()  # first the cause, then the key
+        self._last_key = key
         self._press(key, held_us)
         self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
 
@@ -217,10 +221,12 @@ class Players:
         sides = self._machine.sides
         walls = tuple(tuple(t.number for t in s.wall.tiles) for s in sides)
         backs = {t.back for s in sides for t in s.wall.tiles}
-        self.seen.append(WallsSeen("+".join(sorted(backs)), walls))
         for side in sides:
             side.pull_wall(self.table)
-        self._pulled = True
+        if not self._given_up:
+            self.seen.append(WallsSeen("+".join(sorted(backs)), walls))
+            self._pulled = True
+        self._given_up = False
         self._consider()
 
     def _end_hand(self) -> None:

@@ -16,9 +16,23 @@ from firmware_protocol.pace import PacedClock
 from sim import keys
 from sim.faults import FaultSpecError
 from sim.remote import IrWords, Remote
-from sim.table import Fault, PanelKey, PanelShows, PressRemote, SimTable, TableOptions, WireIn, WireOut
+from sim.table import (
+    Fault,
+    Mains,
+    Mend,
+    PanelKey,
+    PanelShows,
+    Plugged,
+    PressRemote,
+    SimTable,
+    StopLine,
+    TableOptions,
+    WireIn,
+    WireOut,
+)
 
 _READ_BYTES = 4096
+_NO_FILE = -1
 _LONGEST_WAIT_S = 1.0
 _SHORTEST_WAIT_S = 0.0002  # while the clock waits for the host, what is due does not come nearer
 
@@ -54,13 +68,18 @@ class Process:
             "press": lambda c: self._press(c["key"], int(c.get("held_us", 0))),
             "panel_key": lambda c: self._give_table(PanelKey(c["key"], bool(c["down"]))),
             "fault": lambda c: self._give_table(Fault(c["spec"])),
+            "mend": lambda c: self._give_table(Mend(c["spec"])),
+            "stop_line": lambda c: self._give_table(StopLine(bool(c["open"]))),
+            "faults": lambda c: {
+                name: {"says": kind.says, "parts": kind.parts}
+                for name, kind in self._table.faults.kinds.items()
+            },
             "end": lambda c: self.end(),
         }
-        self._master, self._slave = os.openpty()
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self._link(options.pty, os.ttyname(self._slave))
-        self._selector.register(self._master, selectors.EVENT_READ, self._read_wire)
+        self._port = options.pty
+        self._made.append(options.pty)
+        self._master = self._slave = _NO_FILE
+        self._plug_in()
         if options.lirc:
             self._listen(options.lirc, self._accept_ir)
         if options.control:
@@ -105,9 +124,13 @@ class Process:
     def _do_table(self, effects: tuple[Any, ...]) -> None:
         for effect in effects:
             match effect:
-                case WireOut(data):
+                case WireOut(data) if self._master != _NO_FILE:
                     with suppress(BlockingIOError):  # nobody reads: a UART's bytes fall on the floor
                         os.write(self._master, data)
+                case Plugged(in_):
+                    self._plug_in() if in_ else self._pull_out()
+                case Mains():
+                    pass  # the board is dead, and its adapter at the host's end stays where it is
                 case PressRemote(key, held_us):
                     self._press(key, held_us)
                 case PanelShows():
@@ -126,6 +149,8 @@ class Process:
                     reader.close()
 
     def _read_wire(self) -> None:
+        if self._master == _NO_FILE:
+            return  # pulled out by what came before in the same round
         with suppress(BlockingIOError):
             data = os.read(self._master, _READ_BYTES)
             self._clock.heard()
@@ -183,13 +208,31 @@ class Process:
         shows = self._panel
         return {"display": shows.display, "lamps": shows.lamps} if shows else {}
 
-    def _link(self, link: Path, target: str) -> None:
+    def _plug_in(self) -> None:
+        """Make a pty and the link to it, where there is none."""
+        if self._master != _NO_FILE:
+            return
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
         with suppress(FileNotFoundError):
-            link.unlink()
-        link.symlink_to(target)
-        self._made.append(link)
+            self._port.unlink()
+        self._port.symlink_to(os.ttyname(self._slave))
+        self._selector.register(self._master, selectors.EVENT_READ, self._read_wire)
+
+    def _pull_out(self) -> None:
+        """Take link and pty away, as when a USB cable is pulled: whoever has it open gets EIO."""
+        if self._master == _NO_FILE:
+            return
+        with suppress(FileNotFoundError):
+            self._port.unlink()
+        self._selector.unregister(self._master)
+        os.close(self._master)
+        os.close(self._slave)
+        self._master = self._slave = _NO_FILE
 
     def _close(self) -> None:
+        self._pull_out()
         for path in self._made:
             with suppress(FileNotFoundError):
                 path.unlink()
@@ -199,5 +242,3 @@ class Process:
             if isinstance(each.fileobj, socket.socket):
                 each.fileobj.close()
         self._selector.close()
-        os.close(self._master)
-        os.close(self._slave)

@@ -23,7 +23,7 @@ halting      nothing → off[power_wish] rest
 add_opening  console_up → add_open
 add_open     start → add_closing
 add_closing  console_down → washing; start → add_opening
-stopped      start → raising[raise_cut] giving_up[rule_changed] washing; power → off
+stopped      start → raising[raise_cut] giving_up[cannot_go_on] washing; power → off
 stopped      add → add_opening[wash_cut]
 giving_up    raised → rest
 fault        reset → unhomed; power → off
@@ -85,8 +85,8 @@ class Guards:
     def stored(self) -> bool:
         return "stored" in self.true
 
-    def rule_changed(self) -> bool:
-        return "rule_changed" in self.true
+    def cannot_go_on(self) -> bool:
+        return "cannot_go_on" in self.true
 
     def wash_cut(self) -> bool:
         return "wash_cut" in self.true
@@ -106,7 +106,7 @@ NAMES = (
     "loaded",
     "stored",
     "wash_cut",
-    "rule_changed",
+    "cannot_go_on",
     "raise_cut",
     "power_wish",
     "raises_at_once",

@@ -84,6 +84,15 @@ class Board:
         """Take bytes from the wire."""
         self._act(self._link.handle(bl.Received(data), self._now))
 
+    def order(self, message: m.Message) -> None:
+        """Carry one command out as if a host had sent it; where no host ever spoke, its silence stops nothing."""
+        self._command(message)
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """Return the parts on which a move is in progress."""
+        return tuple(self.description.parts[part].name for part in self._ops)
+
     def contact(self, key: str, closed: bool) -> None:
         """Let the contact of a panel key close or open."""
         self._contacts.contact(key, closed)

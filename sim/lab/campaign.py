@@ -117,14 +117,17 @@ class _Watch:
             self._wrong("tiles lost or doubled")
 
     def _technician(self) -> None:
-        """A table that has said nothing for long is looked at: nobody can read a display without a wire."""
+        """A table that has said nothing for long, or says what is not so, is looked at and mended."""
         rig = self._rig
-        if rig.controller.connected:
+        waits = rig.controller.state == "open" and not rig.table.machine.console.on["console.up"]
+        if rig.controller.connected and not waits:
             self._lost_us = rig.world.now_us
         elif rig.world.now_us - self._lost_us > PATIENCE_S * S:
             self._lost_us = rig.world.now_us
             for spec in self._specs:
                 rig.world.post(rig.world.now_us, "table", Mend(spec))
+            if waits:
+                rig.press("START")
 
     def _code(self, code: str) -> None:
         self._report.codes[code] += 1

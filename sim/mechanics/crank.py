@@ -50,6 +50,7 @@ class Crank:
         self._since_us = 0
         self._direction = 0
         self._held = False
+        self._way = TURN  # to the next station
         self._entry: Entry | None = None
 
     @property
@@ -61,7 +62,8 @@ class Crank:
     def angle(self) -> int:
         """Return where it is now, in millionths of a turn."""
         gone = 0 if self._held else (self._agenda.now_us - self._since_us) * TURN // self._turn_us
-        return (self._angle + self._direction * gone) % TURN
+        # Never past a station that it has not been told to have passed.
+        return (self._angle + self._direction * min(gone, self._way - 1)) % TURN
 
     def turn(self, direction: int) -> None:
         """Begin to turn in a direction, or stop with 0."""
@@ -104,6 +106,7 @@ class Crank:
         ways = [((s.angle - self._angle) * self._direction % TURN, i) for i, s in enumerate(stations)]
         way, index = min((w, i) for w, i in ways if w > 0)
         station = stations[index]
+        self._way = way
         # Rounded up: a station is passed when its angle has been reached, never before.
         delay = -(-way * self._turn_us // TURN)
         self._entry = self._agenda.after(delay, lambda: self._pass(station))

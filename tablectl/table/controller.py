@@ -121,9 +121,11 @@ class Controller:
         """Tell whether a washed set waits in the stores."""
         return self.memory.stored is not None
 
-    def rule_changed(self) -> bool:
-        """Tell whether another rule was chosen than that of the wash that was cut."""
-        return self.memory.wash is not None and self.memory.wash.rule != self.memory.rule
+    def cannot_go_on(self) -> bool:
+        """Tell whether a wash that was cut is given up: another rule is wanted, or counts are lost."""
+        if self.memory.wash is None or self.seen is None:
+            return False
+        return self.memory.wash.rule != self.memory.rule or any(self.seen.unsure)
 
     def wash_cut(self) -> bool:
         """Tell whether a wash was cut and no raise was."""
@@ -326,7 +328,7 @@ class Controller:
             case State.CLOSING | State.ADD_CLOSING:
                 return Procedure(operations, [[down]], Trigger.CONSOLE_DOWN)
             case State.GIVING_UP if self.seen:
-                return GivingUp(operations, self.seen)
+                return GivingUp(operations, self.seen, memory.recount)
             case State.ADD_OPENING if order and self.seen:
                 return Adding(operations, order.tiles, self.seen)
             case State.HALTING:
@@ -367,7 +369,7 @@ class Controller:
                     memory = memory.but(wash=None, stored=memory.wash, washed_us=0)
                 self._buzzer_ms = panel.BEEP_READY_MS
             case (State.HALTING, State.REST | State.OFF) | (State.GIVING_UP, State.REST):
-                memory = memory.but(wash=None, washed_us=0)
+                memory = memory.but(wash=None, washed_us=0, recount=())
             case _:
                 pass
         if old is State.RAISING and new in (State.WASHING, State.REST, State.OFF) and memory.stored:

@@ -1,4 +1,4 @@
-"""Giving a wash up: another rule was chosen for a wash that was cut, so what is stored comes up as it is.
+"""Giving a wash up: another rule is wanted, or counts are lost, so what is stored comes up as it is.
 
 People take it off and begin anew. These walls are nobody's: no dice are thrown on them.
 """
@@ -14,9 +14,10 @@ from tablectl.table.sorter import GiveBack, conveyor
 class GivingUp:
     """Belts go back to the drum, slots go into the stores, the lifts turn."""
 
-    def __init__(self, operations: Operations, state: BoardState) -> None:
+    def __init__(self, operations: Operations, state: BoardState, recount: tuple[str, ...]) -> None:
         self._operations = operations
         self._state = state
+        self._recount = recount
         self._back: GiveBack | None = None
         self._filling: set[OpId] | None = None
         self._lifts: Procedure | None = None
@@ -24,7 +25,9 @@ class GivingUp:
     def begin(self, now_us: int) -> None:
         """Let the belts run back."""
         waiting = zip(self._state.taken, self._state.stored, strict=True)
-        sides = [n for n, (taken, stored) in enumerate(waiting, 1) if taken > stored]
+        sides = [
+            n for n, (taken, stored) in enumerate(waiting, 1) if taken > stored or f"S{n}" in self._recount
+        ]
         self._back = GiveBack(self._operations, sides, now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
