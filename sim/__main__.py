@@ -26,7 +26,7 @@ def _text(key: str) -> str:
 @click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
 @click.option("--control", type=click.Path(path_type=Path), help=_text("control"))
 @click.option("--table", type=click.Choice(["four-mouth"]), default="four-mouth", help=_text("table"))
-@click.option("--model", default="four-mouth", help=_text("model"))
+@click.option("--model", metavar="FILE", help=_text("model"))
 @click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
 @click.option("--seed", type=int, default=0, help=_text("seed"))
 @click.option("--tiles", type=click.Choice([str(n) for n in SETS]), default="136", help=_text("tiles"))
@@ -40,7 +40,7 @@ def main(
     lirc: Path | None,
     control: Path | None,
     table: str,
-    model: str,
+    model: str | None,
     speed: float,
     seed: int,
     tiles: str,
@@ -59,7 +59,7 @@ def main(
             play_us=round(play_s * 1_000_000),
             seed=seed,
             faults=faults,
-            model=load(model),
+            model=load(model or table),
         )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
     except FaultSpecError as error:

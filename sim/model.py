@@ -99,12 +99,37 @@ def load(name: str | Path) -> MachineModel:
         raise ModelError(f"{path}: {error.strerror}; there are {', '.join(names())}") from error
     except ValueError as error:
         raise ModelError(f"{path}: {error}") from error
-    return _read(MachineModel, table, str(path), "")
+    model = _read(MachineModel, table, str(path), "")
+    _check(model, str(path))
+    return model
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the models that come with the simulator."""
     return tuple(sorted(p.stem for p in FOLDER.glob("*-mouth.toml")))
+
+
+def _check(model: MachineModel, file: str) -> None:
+    """Refuse what each value allows and no table can be."""
+    eye, current = model.eye, model.current
+    wrong = {
+        f"mouths is {model.mouths}; there are tables with 4 and with 8": model.mouths not in (4, 8),
+        f"mouth.belt_tiles is {model.mouth.belt_tiles}; a belt holds 2 tiles or more": model.mouth.belt_tiles
+        < 2,
+        f"eye.threshold_mv is {eye.threshold_mv}; it must lie between dark_mv and tile_mv": not (
+            eye.dark_mv < eye.threshold_mv < eye.tile_mv
+        ),
+        f"travel.latch_at is {model.travel.latch_at}; it must be from 0.1 to 0.9": not (
+            0.1 <= model.travel.latch_at <= 0.9
+        ),
+        f"current.brown_out_ma is {current.brown_out_ma}; it must be more than limit_ma": (
+            current.brown_out_ma <= current.limit_ma
+        ),
+        f"store.stacks is {model.store.stacks}; a board counts to 31 stacks": model.store.stacks > 31,
+    }
+    for why, holds in wrong.items():
+        if holds:
+            raise ModelError(f"{file}: {why}")
 
 
 def _read(cls: type[_T], table: dict[str, Any], file: str, path: str) -> _T:

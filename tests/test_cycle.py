@@ -23,7 +23,7 @@ halting      nothing → off[power_wish] rest
 add_opening  console_up → add_open
 add_open     start → add_closing
 add_closing  console_down → washing; start → add_opening
-stopped      start → raising[raise_cut] giving_up[cannot_go_on] washing; power → off
+stopped      start → giving_up[cannot_go_on] raising[raise_cut] washing; power → off
 stopped      add → add_opening[wash_cut]
 giving_up    raised → rest
 fault        reset → unhomed; power → off

@@ -236,7 +236,9 @@ def a_chattering_key(hand: BareHand, part: str, on: bool) -> None:
     began = hand.now
     got = messages_of(hand.wait(S))
     assert contacts == ([True, False, True, False, True, False, True, False] if on else [False])
-    events = dict.fromkeys(k for k in got if isinstance(k, m.KeyEvent))  # each is repeated: nobody acknowledges
+    events = dict.fromkeys(
+        k for k in got if isinstance(k, m.KeyEvent)
+    )  # each is repeated: nobody acknowledges
     assert [k.phase for k in events if k.clock_ms * 1000 > began] == [m.Phase.DOWN, m.Phase.UP] * on
 
 

@@ -1,4 +1,4 @@
-"""Random programs of commands, keys, faults and cuts: the interlocks hold, and a certain count is the truth."""
+"""Random programs of commands, keys, faults and cuts: interlocks hold, and a certain count is the truth."""
 
 from collections import Counter
 from contextlib import suppress
@@ -133,7 +133,6 @@ class Witness(BareHand):
 
 def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tuple[Any, ...]]]:
     """Return programs of (what, arguments…, pause); `lies` are the faults of sensors that may occur."""
-    side = st.sampled_from(SIDES)
     feeders = st.sampled_from(["drum", *(f"conveyor.{s}" for s in SIDES)])
     movers = st.sampled_from(["console", *(f"{k}.{s}" for k in ("stacker", "lift") for s in SIDES)])
     anything = feeders | movers
@@ -146,7 +145,7 @@ def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tupl
         for name in ("stacker.S1", "lift.S1", "lift.S2", "console"):
             hard += [f"{kind}:{name}" for kind in ("disconnected", "stalled", "late")]
         hard += ["stalled:conveyor.S1", "stalled:lift.S1+0.05s", "late:conveyor.S2", "disconnected:drum"]
-    faults = st.sampled_from(hard + [*lies, *lies])
+    faults = st.sampled_from([*hard, *lies, *lies])
     do = st.one_of(
         st.tuples(st.just("fill_up"), st.sampled_from([1, 2, 3, 4])),
         st.tuples(st.just("raise_all"), st.booleans()),
@@ -182,7 +181,13 @@ def play(witness: Witness, program: list[tuple[Any, ...]]) -> None:
 
 
 # One sensor of a mouth at most lies: with two lying at once no board can know.
-ONE_LIE_EACH = ("dirty-eye:S1", "double-eye:S2", "dead:slot.S3.full", "stuck:slot.S4.full", "dead:belt.S1.full")
+ONE_LIE_EACH = (
+    "dirty-eye:S1",
+    "double-eye:S2",
+    "dead:slot.S3.full",
+    "stuck:slot.S4.full",
+    "dead:belt.S1.full",
+)
 OTHER_LIES = ("stuck:slot.S1.full+0.4s", "dead:slot.S2.full+0.3s", "dead-eye:S3", "stuck:belt.S4.full")
 
 

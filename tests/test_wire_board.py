@@ -12,7 +12,6 @@ from firmware_protocol import frames
 from firmware_protocol import messages as m
 from firmware_protocol.codes import FrameKind
 from firmware_protocol.framing import encode
-from sim.board.counts import Push
 from sim.board.keys import STEADY_US
 from sim.table import PanelKey, SimTable, StopLine, TableOptions
 from sim.tiles import Place
@@ -389,10 +388,11 @@ def test_no_raise_of_a_store_that_is_being_filled(hand: BareHand) -> None:
     fill_drum(hand)
     hand.run("drum", 5_000)
     hand.fill(0, 10, 5_000)
-    hand.wait(1_500_000)
+    board = hand.table.board
+    while not board._counts.waiting(0):
+        hand.wait(50_000)
     hand.command(m.Stop(50, hand.part("conveyor.S1")))
     hand.wait(900_000)
-    board = hand.table.board
     assert board._counts.waiting(0) > 0
     assert failure(hand.stroke("lift.S1", m.End.TURN)) is m.FailReason.INTERLOCK
 

@@ -85,7 +85,7 @@ class Board:
         self._act(self._link.handle(bl.Received(data), self._now))
 
     def order(self, message: m.Message) -> None:
-        """Carry one command out as if a host had sent it; where no host ever spoke, its silence stops nothing."""
+        """Carry out a command as if a host had sent it; of a host that never spoke no silence is heard."""
         self._command(message)
 
     @property
@@ -94,7 +94,9 @@ class Board:
         return tuple(self.description.parts[part].name for part in self._ops)
 
     def contact(self, key: str, closed: bool) -> None:
-        """Let the contact of a panel key close or open."""
+        """Let the contact of a panel key close or open; ValueError where there is no such key."""
+        if key not in self.description.keys:
+            raise ValueError(f"no key {key!r}; there are {', '.join(self.description.keys)}")
         self._contacts.contact(key, closed)
 
     def _press(self, key: str, down: bool) -> None:

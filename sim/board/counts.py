@@ -40,7 +40,7 @@ class Mouth:
     fed: bool = False  # the conveyor has run forward since the slot was last pushed empty
     doubtful_eye: bool = False  # it counted what cannot be, or tiles went back past it: trust no single tile
     lifting: bool = False  # the lift is on its way: the store holds its tiles or none
-    crooked: bool = False  # the lift was reversed on its way: regaining home does not prove that a wall was left
+    crooked: bool = False  # the lift was reversed on its way: home again proves no wall left on its latches
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Counts:
         at.fed = feeding
 
     def stacker_open(self, mouth: int, full: bool) -> None:
-        """The stacker is back without having been closed: what lay in the slot lies there still, if it is seen."""
+        """The stacker is back without having been closed: what lay in the slot lies there, if it is seen."""
         at = self.of[mouth]
         if at.push is Push.STACK and not full:
             at.stored += STACK  # at most
@@ -115,7 +115,7 @@ class Counts:
         self.of[mouth].crooked = False
 
     def lift_turned(self, mouth: int, straight: bool) -> None:
-        """The lift has regained home: the wall has left the store, unless the lift was reversed on its way."""
+        """The lift has regained home: the wall has left the store, unless it was reversed on its way."""
         at = self.of[mouth]
         if straight and not at.crooked:
             at.doubtful_eye = at.push is Push.SINGLE

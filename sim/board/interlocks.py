@@ -72,12 +72,12 @@ class Interlocks:
             return m.FailReason.BAD_ARGUMENT
         clear = True
         if kind is PartKind.STACKER:
-            # A push against a tray that is not home, or into a full store, breaks it; going back never pushes.
+            # A push against a tray that is not home, or into a full store, breaks things; going back is none.
             room = 2 * self._description.capacity[side - 1] - self._counts.most(side - 1)
             clear = end == m.End.HOME or (seen[f"lift.{name}.home"] and room >= STACK)
             clear = clear and not self._busy(f"lift.{name}", f"conveyor.{name}")
         elif kind is PartKind.LIFT:
-            clear = seen[f"stacker.{name}.open"] and seen["console.down"]
+            clear = seen[f"stacker.{name}.open"] and seen["console.down"] and not seen["console.up"]
             clear = clear and not self._busy(f"stacker.{name}", f"conveyor.{name}", "console")
             # Raised only as full as ordered, with nothing on its way.
             clear = clear and (end == m.End.HOME or self._counts.complete(side - 1))

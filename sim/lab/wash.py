@@ -147,7 +147,7 @@ def lines(found: Sequence[Summary], lang: str) -> list[str]:
 )
 @click.option("--washes", type=click.IntRange(1), default=100, help=TEXTS("wash.washes", _LANG))
 @click.option("--seed", type=int, default=0, help=TEXTS("wash.seed", _LANG))
-@click.option("--model", default="four-mouth", help=TEXTS("sim.model", _LANG))
+@click.option("--model", metavar="FILE", default="four-mouth", help=TEXTS("sim.model", _LANG))
 @click.option("--json", "as_json", is_flag=True, help=TEXTS("wash.json", _LANG))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=TEXTS("sim.lang", _LANG))
 def main(tiles: str, washes: int, seed: int, model: str, as_json: bool, lang: str) -> None:

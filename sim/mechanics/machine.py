@@ -81,9 +81,7 @@ class Machine:
             turns[f"lift.{side.name}"] = (current.lift_ma, side.lift.turn)
         turns["console"] = (current.console_ma, self.console.turn)
         return {
-            name: Motor(
-                self.agenda, name, max_ma, turn, lambda part: self.on_stall(part), self._load_changed
-            )
+            name: Motor(self.agenda, name, max_ma, turn, lambda part: self.on_stall(part), self._load_changed)
             for name, (max_ma, turn) in turns.items()
         }
 

@@ -34,6 +34,11 @@ _MAX_TRIGGERS = 8
 _FEEDING = (State.WASHING, State.PROBING, State.DIAGNOSING)
 _STANDING_STILL = (State.UNHOMED, State.FAULT, State.OFF)
 _DOOR = "door.open"
+# A mechanism is at one end or the other: a board that sees it at both is not to be believed.
+_CONTRADICTIONS = {
+    "console": ("down", "up"),
+    **{f"stacker.S{n}": ("open", "closed") for n in range(1, 5)},
+}
 _STOPS = {StopReason.DOOR: "E18", StopReason.WIRED: "E17"}
 
 Event = (
@@ -123,7 +128,9 @@ class Controller:
 
     def cannot_go_on(self) -> bool:
         """Tell whether a wash that was cut is given up: another rule is wanted, or counts are lost."""
-        if self.memory.wash is None or self.seen is None:
+        if self.memory.mistrust:
+            return True
+        if self.memory.wash is None or self.seen is None or self.memory.raising:
             return False
         return self.memory.wash.rule != self.memory.rule or any(self.seen.unsure)
 
@@ -195,6 +202,9 @@ class Controller:
         if _DOOR in state.sensors and not self.memory.disturbed:
             self.remember(disturbed=True)
             self.raise_fault("E18")
+        for part, ends in _CONTRADICTIONS.items():
+            if self.state not in _STANDING_STILL and all(f"{part}.{e}" in state.sensors for e in ends):
+                self.raise_fault("E52", part=part)
         if self._activity:
             self._activity.see(state, self.now_us)
 
@@ -248,6 +258,7 @@ class Controller:
             self.journal("board", {**said, "table": hello.description.table})
             self._queue.append(Trigger.BOARD_RESET)
         self._see(hello.state)
+        self.hand.remind(self.now_us)
         if isinstance(self._activity, Homing):
             self._activity.greeted(hello, self.now_us)
 
@@ -290,6 +301,7 @@ class Controller:
             if not self._queue and self._activity:
                 outcome = self._activity.advance(self.now_us)
                 if isinstance(outcome, Trouble):
+                    self.memory = self.memory.but(mistrust=self.memory.mistrust or outcome.code == "E23")
                     self.raise_fault(outcome.code, **outcome.values)
                 elif outcome is not None:
                     self._queue.append(outcome)
@@ -368,8 +380,12 @@ class Controller:
                     self.emit(ev.Washed(memory.wash.rule, memory.washed_us))
                     memory = memory.but(wash=None, stored=memory.wash, washed_us=0)
                 self._buzzer_ms = panel.BEEP_READY_MS
-            case (State.HALTING, State.REST | State.OFF) | (State.GIVING_UP, State.REST):
+            case State.HALTING, State.REST | State.OFF:
                 memory = memory.but(wash=None, washed_us=0, recount=())
+            case State.GIVING_UP, State.REST:
+                memory = memory.but(
+                    wash=None, stored=None, raising=False, washed_us=0, recount=(), mistrust=False
+                )
             case _:
                 pass
         if old is State.RAISING and new in (State.WASHING, State.REST, State.OFF) and memory.stored:

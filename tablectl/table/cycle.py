@@ -150,7 +150,7 @@ _GO: dict[State, dict[Trigger, tuple[Go, ...]]] = {
     _S.ADD_OPEN: {_T.START: (Go(_S.ADD_CLOSING),)},
     _S.ADD_CLOSING: {_T.CONSOLE_DOWN: (Go(_S.WASHING),), _T.START: (Go(_S.ADD_OPENING),)},
     _S.STOPPED: {
-        _T.START: (Go(_S.RAISING, "raise_cut"), Go(_S.GIVING_UP, "cannot_go_on"), Go(_S.WASHING)),
+        _T.START: (Go(_S.GIVING_UP, "cannot_go_on"), Go(_S.RAISING, "raise_cut"), Go(_S.WASHING)),
         # A tile too many comes out, a missing one goes in, before the wash goes on.
         _T.ADD: (Go(_S.ADD_OPENING, "wash_cut"),),
         _T.POWER: (Go(_S.OFF),),

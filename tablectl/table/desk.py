@@ -157,7 +157,7 @@ class Desk:
             case Intent.POWER:
                 self._power(key)
             case _:
-                pass  # STATUS moves nothing: whoever asks reads the answer
+                self._table.hand.remind(self._table.now_us)  # STATUS moves nothing
 
     def _power(self, key: Key) -> None:
         table = self._table

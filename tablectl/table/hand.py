@@ -98,6 +98,12 @@ class Hand:
             self._words.append((panel.broken(self.opening.wall, self.opening.stack), SHOW_BREAK_US))
         self._shown_until_us = now_us + self._words[0][1]
 
+    def remind(self, now_us: int) -> None:
+        """Show the break once more: somebody asks, or the display was dark."""
+        if self.opening:
+            self._words = [(panel.broken(self.opening.wall, self.opening.stack), SHOW_BREAK_US)]
+            self._shown_until_us = now_us + SHOW_BREAK_US
+
     def word(self) -> str | None:
         """Return what the display shows of the hand, None when it has nothing to say."""
         if self._words:

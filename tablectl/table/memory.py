@@ -33,6 +33,7 @@ class Memory:
     raising: bool = False
     standing: Standing | None = None
     disturbed: bool = False  # the door was open, and nobody has said yet that no tile was taken
+    mistrust: bool = False  # the stores did not hold what they should: nothing is built on them
     recount: tuple[str, ...] = ()  # sides whose eye and slot disagreed: their belts are emptied first
     washed_us: int = 0  # how long the unfinished wash has run, pauses left out
 
@@ -56,6 +57,7 @@ class Memory:
             stored=_order(data["stored"]),
             raising=data["raising"],
             disturbed=data["disturbed"],
+            mistrust=data["mistrust"],
             recount=tuple(data["recount"]),
             washed_us=data["washed_us"],
             standing=standing
