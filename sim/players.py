@@ -66,6 +66,7 @@ class Players:
         self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
         self._lose = 0
         self._strange = 0
+        self._strangers: list[Tile] = []  # put in by mistake
         self.floor = Place("floor")
         self._plan: Entry | None = None
 
@@ -125,10 +126,7 @@ class Players:
     def _wrong_tiles(self) -> list[Tile]:
         """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
         drum = self._machine.drum.place.tiles
-        backs = [t.back for s in self._machine.sides for t in s.store.tiles]
-        odd = {b for b in set(backs) if backs.count(b) < len(backs) / 2}
-        strange = [t for t in drum if backs and t.back not in set(backs) - odd]
-        return [*self.floor.tiles, *strange]
+        return [*self.floor.tiles, *(t for t in self._strangers if t in drum)]
 
     def _put_right(self) -> None:
         """Put in what lies on the floor, take out what has the wrong back."""
@@ -211,7 +209,8 @@ class Players:
                 tile.move(self._machine.drum.place)
             for tile in order[: self._lose]:
                 tile.move(self.floor)
-            for tile in self._other(source)[: self._strange]:
+            self._strangers = self._other(source)[: self._strange]
+            for tile in self._strangers:
                 tile.move(self._machine.drum.place)
             self._lose = self._strange = 0
         self._pushed = True

@@ -76,7 +76,6 @@ class Controller:
         self._board_stop = int(StopReason.NONE)  # what CLEAR must name before anything moves
         self._unexplained_us: int | None = None
         self._washing_since_us: int | None = None
-        self._rounds = 0
         self._raise_was_cut = False
         self._shown: tuple[str, tuple[str, ...]] | None = None
         self._buzzer_ms = 0
@@ -235,7 +234,7 @@ class Controller:
             # the table has been stopped half way, and nothing is taken for done.
             self._unexplained_us = self._unexplained_us or self.now_us + EXPLAIN_US
             return
-        if reason == "COUNT":
+        if reason == "COUNT" and pending.side not in self.memory.recount:
             self.memory = self.memory.but(recount=(*self.memory.recount, pending.side))
         code, values = faults.of_failure(PartKind(pending.part.partition(".")[0]), pending.part, reason)
         self.raise_fault(code, **values)
@@ -352,8 +351,7 @@ class Controller:
             case State.PROBING if order and self.seen:
                 return Probe(operations, order.tiles, self.seen)
             case State.DIAGNOSING if order and self.seen:
-                self._rounds += 1
-                return Diagnosis(operations, order.tiles, self.seen, self._rounds)
+                return Diagnosis(operations, order.tiles, self.seen)
             case _:
                 return None
 
@@ -371,7 +369,6 @@ class Controller:
                 self._raise_was_cut = memory.raising
                 memory = memory.but(raising=True)
             case _, State.WASHING if memory.wash is None:
-                self._rounds = 0
                 memory = memory.but(wash=self._latch_order(), loaded=False, washed_us=0)
             case State.PROBING, State.REST | State.OFF if (
                 memory.wash and new is State.REST

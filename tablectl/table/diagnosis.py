@@ -1,38 +1,41 @@
 """No tile for long: is one missing, or does a mouth not take? The other mouths look, too.
 
 No evidence is never evidence of none: a tile is called missing only after mouths that have just proved that
-they take have looked for it in vain.
+they take have looked for it in vain. A mouth that looks stops at its first tile: what has come into the slot
+does not go back.
 """
 
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
-from tablectl.table.events import BoardState, Verb
+from tablectl.table.events import BoardState, OpId, Verb
 from tablectl.table.operations import Operations, Pending
 from tablectl.table.sorter import GiveBack, conveyor, per_side
 
 LOOK_US = 8_000_000
 ENOUGH = 3  # tiles at other eyes while the suspect saw none: that mouth is at fault
-ROUNDS = 3
+ROUNDS = 4
 
 
 class Diagnosis:
-    """Diagnosing: mouths that are done take tiles for a while and give them back."""
+    """Diagnosing: mouths that are done take a tile each and give it back, a few times."""
 
-    def __init__(
-        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, round_: int
-    ) -> None:
+    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
         self._operations = operations
         self._tiles = tiles
         self._begin = self._state = state
-        self._round = round_
         self._suspects = sorted(int(p.side[1:]) for p in operations.running(Verb.FILL))
         self._helpers = [n for n, t in enumerate(tiles, 1) if t and n not in self._suspects]
+        self._evidence = 0
+        self._round = 0
         self._until_us: int | None = None
-        self._stopping: set[int] = set()
+        self._stopping: set[OpId] = set()
         self._back: GiveBack | None = None
 
     def begin(self, now_us: int) -> None:
         """Let the mouths look that are done."""
+        self._round += 1
+        self._begin = self._state
+        self._back = None
         self._until_us = now_us + LOOK_US
         for n in self._helpers:
             self._operations.order(Verb.RUN, conveyor(n), now_us)
@@ -52,20 +55,23 @@ class Diagnosis:
         """Return a named fault, or EYE_OWN when washing is to go on."""
         if self._until_us is None:
             return self._tidy(now_us)
-        others, own = self._came(self._helpers), self._came(self._suspects)
-        if own or not self._operations.running(Verb.FILL):
-            self._go_on(now_us)
+        came = [n for n in self._helpers if self._came([n])]
+        for n in came:
+            self._stop(n, now_us)
+        own = self._came(self._suspects) or not self._operations.running(Verb.FILL)
+        looking = [n for n in self._helpers if n not in came]
+        if not own and now_us < self._until_us and (looking or not self._helpers):
             return None
-        if others >= ENOUGH:
+        others = self._came(self._helpers)
+        self._evidence += others
+        if not own and self._evidence >= ENOUGH:
             return Trouble("E22", {"sides": ", ".join(f"S{n}" for n in self._suspects)})
-        if now_us < self._until_us:
-            return None
-        if others and self._round < ROUNDS:
-            self._go_on(now_us)
-            return None
-        if not self._helpers:
-            return Trouble("E25", {"sides": self._lack()})
-        return Trouble("E21", {"sides": self._lack()})
+        if not own and not others:
+            return Trouble("E21" if self._helpers else "E25", {"sides": self._lack()})
+        self._until_us = None
+        for n in looking:
+            self._stop(n, now_us)
+        return None
 
     def next_deadline(self) -> int | None:
         """Return when the look ends, or the belts have given back."""
@@ -77,21 +83,24 @@ class Diagnosis:
         return sum(self._state.taken[n - 1] - self._begin.taken[n - 1] for n in sides)
 
     def _lack(self) -> str:
-        lack = {
-            f"S{n}": t - c for n, (t, c) in enumerate(zip(self._tiles, self._state.taken, strict=True), 1)
-        }
+        taken = zip(self._tiles, self._state.taken, strict=True)
+        lack = {f"S{n}": t - c for n, (t, c) in enumerate(taken, 1)}
         return per_side({side: count for side, count in lack.items() if count > 0})
 
-    def _go_on(self, now_us: int) -> None:
-        """Stop the mouths that looked; what they took goes back."""
-        self._until_us = None
-        for n in self._helpers:
-            for running in self._operations.running(Verb.RUN, conveyor(n)):
-                self._stopping |= {running.op, self._operations.stop(running, now_us)}
+    def _stop(self, side: int, now_us: int) -> None:
+        for running in self._operations.running(Verb.RUN, conveyor(side)):
+            self._stopping |= {running.op, self._operations.stop(running, now_us)}
 
     def _tidy(self, now_us: int) -> Outcome:
+        """Give back what was taken, then look again or let the wash go on."""
         if self._stopping:
             return None
         if self._back is None:
             self._back = GiveBack(self._operations, self._helpers, now_us)
-        return Trigger.EYE_OWN if self._back.done(now_us) else None
+        if not self._back.done(now_us):
+            return None
+        came = any(c > b for c, b in zip(self._state.taken, self._begin.taken, strict=True))
+        if came or not self._operations.running(Verb.FILL) or self._round >= ROUNDS:
+            return Trigger.EYE_OWN
+        self.begin(now_us)
+        return None
