@@ -15,7 +15,7 @@ from firmware_protocol.core import TICK, earliest
 from firmware_protocol.pace import PacedClock
 from sim import keys
 from sim.faults import FaultSpecError
-from sim.remote import IrWords, Remote
+from sim.remote import FINGER_US, IrWords, Remote
 from sim.table import (
     Fault,
     Mains,
@@ -62,11 +62,12 @@ class Process:
         self._seen_us = 0  # the time of the table's last event
         self._ended = False
         self._panel: PanelShows | None = None
+        self._fingers: dict[str, int] = {}  # panel key to the time before which no finger leaves it
         self._commands: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
             "truth": lambda c: {"time_us": self._now_us, **self._table.truth()},
             "panel": self._answer_panel,
             "press": lambda c: self._press(c["key"], int(c.get("held_us", 0))),
-            "panel_key": lambda c: self._give_table(PanelKey(c["key"], bool(c["down"]))),
+            "panel_key": lambda c: self._panel_key(c["key"], bool(c["down"])),
             "fault": lambda c: self._give_table(Fault(c["spec"])),
             "mend": lambda c: self._give_table(Mend(c["spec"])),
             "stop_line": lambda c: self._give_table(StopLine(bool(c["open"]))),
@@ -138,6 +139,16 @@ class Process:
 
     def _press(self, key: str, held_us: int) -> None:
         self._do_remote(self._remote.handle(keys.press(key, held_us), self._now_us))
+
+    def _panel_key(self, key: str, down: bool) -> None:
+        """Press or release a panel key; a finger stays on it for a while, however fast a program is."""
+        let_go_us = self._fingers.get(key, 0)
+        if not down and let_go_us > self._now_us:
+            self._table.agenda.at(let_go_us, lambda: self._table.board.contact(key, False))
+            return
+        self._give_table(PanelKey(key, down))
+        if down:
+            self._fingers[key] = self._now_us + FINGER_US
 
     def _do_remote(self, effects: tuple[IrWords, ...]) -> None:
         for effect in effects:

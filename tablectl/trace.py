@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, TextIO
 
 FORMAT = 1
@@ -24,6 +25,8 @@ def encode(value: Any) -> Any:
         return {"hex": value.hex()}
     if isinstance(value, dict):
         return {str(k): encode(v) for k, v in value.items()}
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, list | tuple):
         return [encode(v) for v in value]
     return value

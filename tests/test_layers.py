@@ -11,8 +11,8 @@ PACKAGES = ("firmware_protocol", "sim", "tablectl")
 # Rooms that decide, and so touch no clock, file, thread, socket or chance of their own.
 PURE = (
     "firmware_protocol",
-    "sim/agenda.py", "sim/board", "sim/mechanics", "sim/wiring.py", "sim/wires.py", "sim/players.py", "sim/remote.py",
-    "sim/table.py", "sim/world.py",
+    "sim/agenda.py", "sim/board", "sim/mechanics", "sim/players.py", "sim/remote.py", "sim/table.py",
+    "sim/wires.py", "sim/wiring.py", "sim/world.py",
     "tablectl/table", "tablectl/rules", "tablectl/board/session.py", "tablectl/journal/chain.py",
     "tablectl/remote/pulses.py", "tablectl/remote/nec.py", "tablectl/remote/lircd.py",
     "tablectl/remote/receiver.py", "tablectl/service/host.py", "tablectl/trace.py",

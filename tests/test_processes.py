@@ -87,7 +87,7 @@ def test_the_demo_plays_more_than_one_hand_with_both_sets() -> None:
 
 
 def test_bad_options_of_the_demo_are_not_played() -> None:
-    for options in (["--rule", "chess"], ["--fault", "magic:stacker.S3"], ["--fault", "disconnected:drum"]):
+    for options in (["--rule", "chess"], ["--fault", "magic:stacker.S3"], ["--fault", "disconnected:roof"]):
         done = subprocess.run(
             [sys.executable, "-m", "tablectl", "demo", "--json", *options],
             capture_output=True,
@@ -124,7 +124,7 @@ def test_a_real_capture_does_not_fail_to_press_start(tmp_path: Path, shared_data
         assert control("truth")["places"]["drum"] == []
     receiver.close()
     pressed = [json.loads(e.data) for e in store.read(table.journal, "key")]
-    assert {"source": "remote:0x00", "intent": "START"} in pressed
+    assert {"source": "remote:0x00", "intent": "START", "phase": "down"} in pressed
 
 
 def test_a_real_lircd_fed_with_the_same_capture_does_not_fail_to_press_start(

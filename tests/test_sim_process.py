@@ -54,6 +54,11 @@ class Port:
                     return ack
         return None
 
+    def kinds(self) -> set[FrameKind]:
+        """Return the kinds of the frames that come now."""
+        found = [frames.parse(body) for body in self._deframer.feed(self.read(0.05) or b"")]
+        return {frame.kind for frame in found if frame}
+
     def hung_up(self) -> bool:
         """Tell whether the other end has gone: end of file or EIO."""
         try:
@@ -116,6 +121,16 @@ def test_the_wired_stop_is_opened_and_closed_from_outside(tmp_path: Path) -> Non
             assert ack is not None
             assert ack.stop == m.StopReason.WIRED
             assert bool(ack.sensors >> 31) is False
+        port.close()
+
+
+def test_no_panel_key_is_pressed_too_shortly_to_be_believed(tmp_path: Path) -> None:
+    with sim(tmp_path) as control:
+        port = Port(tmp_path / "tty")
+        assert port.hello(1) is not None
+        for down in (True, False):
+            control("panel_key", key="lift.1", down=down)
+        wait_for(lambda: FrameKind.EVENT in port.kinds(), "the board tells of the key")
         port.close()
 
 

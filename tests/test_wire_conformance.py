@@ -109,19 +109,22 @@ def _stops_once(patch: pytest.MonkeyPatch, board: Board) -> None:
 
 def _long_leases(patch: pytest.MonkeyPatch, board: Board) -> None:
     def set_lease(operation: Any, lease_ms: int) -> None:
-        operation.end = board._agenda.after(2_000 * lease_ms, lambda: board._lease_out(operation))
+        operation.leased = True
+        operation.lease = board._agenda.after(
+            2_000 * lease_ms, lambda: board._fail(operation, m.FailReason.LEASE)
+        )
 
     patch.setattr(board, "_set_lease", set_lease)
 
 
 def _no_interlocks(patch: pytest.MonkeyPatch, board: Board) -> None:
-    real = board._stroke_refusal
+    real = board._interlocks._stroke
 
     def refusal(*asked: Any) -> m.FailReason | None:
         reason = real(*asked)
         return None if reason is m.FailReason.INTERLOCK else reason
 
-    patch.setattr(board, "_stroke_refusal", refusal)
+    patch.setattr(board._interlocks, "_stroke", refusal)
 
 
 def _never_silent(patch: pytest.MonkeyPatch, board: Board) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sim.describe import four_mouth
 
 from firmware_protocol.description import Description
 from firmware_protocol.errors import DescriptionError
-from sim.mechanics.machine import MachineModel
+from sim.board.describe import describe
+from sim.model import load
 
-GOOD = four_mouth(MachineModel())
+GOOD = describe(load("four-mouth"))
 
 
 def table() -> dict[str, Any]:

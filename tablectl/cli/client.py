@@ -94,8 +94,8 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(TEXTS("cli.status.board", lang, **board))
     else:
         lines.append(TEXTS("cli.status.no_board", lang))
-    if counts := found["counts"]:
-        sides = ", ".join(f"S{n}: {c}" for n, c in enumerate(counts["stored"], 1))
+    if stores := found["stores"]:
+        sides = ", ".join(f"S{n}: {count}" for n, count in enumerate(stores, 1))
         lines.append(TEXTS("cli.status.stores", lang, sides=sides))
     if opening := found["break"]:
         lines.append(TEXTS("cli.status.break", lang, side=opening["side"], stack=opening["stack"]))

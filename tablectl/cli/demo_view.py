@@ -43,7 +43,7 @@ def describe(event: dict[str, Any], lang: str) -> str | None:
         case "BreakAnnounced":
             seat = TEXTS(f"seat.{event['wall']}", lang)
             said = TEXTS("demo.said_break", lang, seat=seat, side=event["side"], stack=event["stack"])
-        case "FaultRaised":
+        case "FaultRaised" | "WarningRaised":
             said = event["text"][lang][0]
         case "Refused":
             said = f"{event['intent']}: {event['text'][lang]}"

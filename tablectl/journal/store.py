@@ -54,21 +54,24 @@ class Store:
         self._thread.join()
 
     def _write(self) -> None:
-        with closing(_connect(self._path)) as db:
-            ended = False
-            while not ended:
-                batch = [self._queue.get()]
-                while not self._queue.empty():
-                    batch.append(self._queue.get())
-                ended = None in batch
-                records = [r for r in batch if r is not None]
-                try:
-                    self._commit(db, records)
-                except sqlite3.Error as error:
-                    self._on_failed(str(error))
-                    return
-                if records:
-                    self._on_written(records[-1][0])
+        try:
+            with closing(_connect(self._path)) as db:
+                self._serve(db)
+        except sqlite3.Error as error:
+            self._on_failed(str(error))
+
+    def _serve(self, db: sqlite3.Connection) -> None:
+        """Write what is queued, a transaction for all that waits, until told to end."""
+        ended = False
+        while not ended:
+            batch = [self._queue.get()]
+            while not self._queue.empty():
+                batch.append(self._queue.get())
+            ended = None in batch
+            records = [r for r in batch if r is not None]
+            self._commit(db, records)
+            if records:
+                self._on_written(records[-1][0])
 
     def _commit(self, db: sqlite3.Connection, records: list[_Record]) -> None:
         last = self._last_hash

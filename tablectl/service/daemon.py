@@ -25,14 +25,15 @@ from tablectl.journal import store
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver
 from tablectl.remote.sources import open_source
+from tablectl.rules import ruleset
 from tablectl.service import view
 from tablectl.service.api import Api
 from tablectl.service.host import Host
 from tablectl.table import events as ev
 from tablectl.table.controller import Controller
 from tablectl.table.intents import Key
-from tablectl.table.memory import Memory
-from tablectl.trace import TraceWriter
+from tablectl.table.memory import Memory, restored
+from tablectl.trace import TraceWriter, encode
 
 
 class Daemon:
@@ -59,6 +60,7 @@ class Daemon:
         self._source = open_source(config.remote)
         self._api = Api(self._press, lambda: view.status(self._host))
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
+        started["configuration"] = encode(config)
         self._store.append(self._store.last_id + 1, 0, "start", started)
 
     async def run(self) -> None:
@@ -149,7 +151,8 @@ class Daemon:
     def _memory(self) -> Memory:
         """Return the journal's last word on the sets, or that of a table never used."""
         data = store.last_with(self._config.journal, "memory")
-        return Memory.from_json(json.loads(data)["memory"]) if data else Memory(rule=self._config.rule)
+        memory = json.loads(data)["memory"] if data else None
+        return restored(memory, self._config.rule, ruleset.available())
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tablectl.service.host import Host
+from tablectl.table import ledger
 from tablectl.table.faults import catalogue
 from tablectl.texts import LANGUAGES, TEXTS
 from tablectl.trace import encode
@@ -24,6 +25,7 @@ def status(host: Host) -> dict[str, Any]:
         "standing": encode(hand.standing),
         "break": encode(hand.opening),
         "counts": encode(table.seen),
+        "stores": _stores(host),
         "connected": table.connected,
         "board": board
         and {
@@ -45,6 +47,15 @@ def status(host: Host) -> dict[str, Any]:
     }
 
 
+def _stores(host: Host) -> list[str] | None:
+    """Return how many tiles each store holds: a number where it is certain, else from-to."""
+    table = host.controller
+    if table.board is None:
+        return None
+    counts = ledger.stores(table.seen, table.board.description.capacity, table.memory.disturbed)
+    return [str(count) for count in counts]
+
+
 def fault(code: str, values: dict[str, Any]) -> dict[str, Any]:
     """Return a fault with its texts in every language."""
     entry = catalogue()[code]
@@ -60,7 +71,7 @@ def event(effect: Any, time_us: int) -> dict[str, Any]:
     """Return an effect as one object of the event stream."""
     data = encode(effect)
     name = data.pop("$")
-    if name == "FaultRaised":
+    if name in ("FaultRaised", "WarningRaised"):
         data = fault(effect.code, effect.values)
     elif name == "Refused":
         data["text"] = {lang: TEXTS(effect.reason, lang, **effect.values) for lang in LANGUAGES}

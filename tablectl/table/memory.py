@@ -69,5 +69,22 @@ class Memory:
         )
 
 
+def restored(data: dict[str, Any] | None, rule: str, known: tuple[str, ...]) -> Memory:
+    """Return what the journal remembers, or a fresh memory with `rule` where it has none that can be read.
+
+    A rule that is no longer known is replaced by `rule`; a hand played by it is over. What lies in the stores
+    is then found by the board's own counts: nothing is raised that does not agree with them.
+    """
+    try:
+        memory = Memory.from_json(data) if data else Memory(rule)
+    except (KeyError, TypeError, ValueError):
+        return Memory(rule)
+    if memory.rule not in known:
+        memory = memory.but(rule=rule)
+    if memory.standing and memory.standing.order.rule not in known:
+        memory = memory.but(standing=None)
+    return memory
+
+
 def _order(data: dict[str, Any] | None) -> WashOrder | None:
     return WashOrder(data["rule"], tuple(data["tiles"])) if data else None
