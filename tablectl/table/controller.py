@@ -10,23 +10,18 @@ from typing import Any
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import PartKind
 from firmware_protocol.messages import StopReason
-from tablectl.rules import ruleset
 from tablectl.table import events as ev
 from tablectl.table import faults, panel
-from tablectl.table.activity import STOP_FEEDS, Activity, Procedure, Trouble
-from tablectl.table.adding import Adding
+from tablectl.table.activity import Activity, Trouble
 from tablectl.table.cycle import Cell, Cycle, State, Trigger
 from tablectl.table.desk import Desk
-from tablectl.table.diagnosis import Diagnosis
-from tablectl.table.giving_up import GivingUp
 from tablectl.table.hand import Hand
 from tablectl.table.homing import Homing
 from tablectl.table.intents import Key
 from tablectl.table.keys import Keys
-from tablectl.table.memory import Memory, Standing, WashOrder
+from tablectl.table.memory import Memory, Standing
 from tablectl.table.operations import Operations
-from tablectl.table.raise_walls import RaiseWalls
-from tablectl.table.sorter import Probe, Wash
+from tablectl.table.states import Situation, activity, remembered
 from tablectl.table.timing import Timing
 
 EXPLAIN_US = 1_000_000  # the key that made the board stop a feeder comes as an event of its own by then
@@ -76,7 +71,6 @@ class Controller:
         self._board_stop = int(StopReason.NONE)  # what CLEAR must name before anything moves
         self._unexplained_us: int | None = None
         self._washing_since_us: int | None = None
-        self._raise_was_cut = False
         self._shown: tuple[str, tuple[str, ...]] | None = None
         self._buzzer_ms = 0
         self._queue: deque[Trigger] = deque()
@@ -313,6 +307,7 @@ class Controller:
         self._activity = None
         self._unexplained_us = None
         self._time_wash(new)
+        cut = self.memory.raising
         self._update_memory(old, new)
         # Written ahead: no motor of the new state turns before the disk knows of it.
         data = {"from": old, "to": new, "memory": self.memory.to_json()}
@@ -323,73 +318,29 @@ class Controller:
             self._queue.clear()
             self.keys.forget_holds()
             self.wishes_off = False
-        self._activity = self._begin(new)
+        self._activity = self._begin(new, cut)
         if self._activity:
             self._activity.begin(self.now_us)
 
-    def _begin(self, new: State) -> Activity | None:
-        operations, memory = self.operations, self.memory
-        up, down = (ev.Verb.STROKE_FAR, "console"), (ev.Verb.STROKE_HOME, "console")
-        order = memory.stored if new is State.RAISING else memory.wash
-        match new:
-            case State.HOMING if self.board and self.seen:
-                return Homing(operations, self.board, self.seen, self._board_stop, self._clear)
-            case State.OPENING:
-                return Procedure(operations, [[up]], Trigger.CONSOLE_UP)
-            case State.CLOSING | State.ADD_CLOSING:
-                return Procedure(operations, [[down]], Trigger.CONSOLE_DOWN)
-            case State.GIVING_UP if self.seen:
-                return GivingUp(operations, self.seen, memory.recount)
-            case State.ADD_OPENING if order and self.seen:
-                return Adding(operations, order.tiles, self.seen)
-            case State.HALTING:
-                return Procedure(operations, [[STOP_FEEDS]], Trigger.NOTHING)
-            case State.RAISING if order and self.seen:
-                return RaiseWalls(operations, order.tiles, self.seen, self._raise_was_cut)
-            case State.WASHING if order and self.seen:
-                return Wash(operations, order.tiles, self.seen, memory.recount)
-            case State.PROBING if order and self.seen:
-                return Probe(operations, order.tiles, self.seen)
-            case State.DIAGNOSING if order and self.seen:
-                return Diagnosis(operations, order.tiles, self.seen)
-            case _:
-                return None
+    def _begin(self, new: State, cut: bool) -> Activity | None:
+        if self.board is None or self.seen is None:
+            return None
+        at = Situation(
+            self.operations, self.memory, self.seen, self.board, self._board_stop, cut, self._clear
+        )
+        return activity(new, at)
 
     def _update_memory(self, old: State, new: State) -> None:
-        memory = self.memory
+        before, self.memory = self.memory, remembered(self.memory, old, new)
         if old is State.FAULT:
             self.fault = None
-        match old, new:
-            case _, State.OPENING:
-                self.hand.stand(None)
-                memory = memory.but(loaded=True, standing=None)
-            case _, State.CLOSING | State.ADD_CLOSING:
-                self._buzzer_ms = panel.BEEP_CLOSING_MS
-            case _, State.RAISING:
-                self._raise_was_cut = memory.raising
-                memory = memory.but(raising=True)
-            case _, State.WASHING if memory.wash is None:
-                memory = memory.but(wash=self._latch_order(), loaded=False, washed_us=0)
-            case State.PROBING, State.REST | State.OFF if (
-                memory.wash and new is State.REST
-            ) or self.wishes_off:
-                if memory.wash:
-                    self.emit(ev.Washed(memory.wash.rule, memory.washed_us))
-                    memory = memory.but(wash=None, stored=memory.wash, washed_us=0)
-                self._buzzer_ms = panel.BEEP_READY_MS
-            case State.HALTING, State.REST | State.OFF:
-                memory = memory.but(wash=None, washed_us=0, recount=())
-            case State.GIVING_UP, State.REST:
-                memory = memory.but(
-                    wash=None, stored=None, raising=False, washed_us=0, recount=(), mistrust=False
-                )
-            case _:
-                pass
-        if old is State.RAISING and new in (State.WASHING, State.REST, State.OFF) and memory.stored:
-            standing = Standing(memory.stored, memory.dealer)
-            memory = memory.but(raising=False, stored=None, standing=standing)
-            self.hand.stand(standing)
-        self.memory = memory
+        if self.memory.standing is not before.standing:
+            self.hand.stand(self.memory.standing)
+        if new in (State.CLOSING, State.ADD_CLOSING):
+            self._buzzer_ms = panel.BEEP_CLOSING_MS
+        if old is State.PROBING and self.memory.stored and before.wash:
+            self.emit(ev.Washed(before.wash.rule, before.washed_us))
+            self._buzzer_ms = panel.BEEP_READY_MS
 
     def _time_wash(self, new: State) -> None:
         """Add up how long the wash has run: pauses are not washing, and timers shown to players are true."""
@@ -397,10 +348,6 @@ class Controller:
             ran_us = self.now_us - self._washing_since_us
             self.memory = self.memory.but(washed_us=self.memory.washed_us + ran_us)
         self._washing_since_us = self.now_us if new in _FEEDING else None
-
-    def _latch_order(self) -> WashOrder:
-        rule = ruleset.load(self.memory.rule)
-        return WashOrder(rule.id, rule.wall_tiles)
 
     # --- effects --------------------------------------------------------------------------------------------
 

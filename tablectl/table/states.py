@@ -1,0 +1,90 @@
+"""What each state of the cycle does, and what is remembered of going from one to another. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tablectl.rules import ruleset
+from tablectl.table.activity import STOP_FEEDS, Activity, Procedure
+from tablectl.table.adding import Adding
+from tablectl.table.cycle import State, Trigger
+from tablectl.table.diagnosis import Diagnosis
+from tablectl.table.events import BoardState, Hello, Verb
+from tablectl.table.giving_up import GivingUp
+from tablectl.table.homing import Homing
+from tablectl.table.memory import Memory, Standing, WashOrder
+from tablectl.table.operations import Operations
+from tablectl.table.raise_walls import RaiseWalls
+from tablectl.table.sorter import Probe, Wash
+
+_UP, _DOWN = (Verb.STROKE_FAR, "console"), (Verb.STROKE_HOME, "console")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What an activity begins with; `stop` is what CLEAR must name, `cut` that a raise was begun before."""
+
+    operations: Operations
+    memory: Memory
+    seen: BoardState
+    hello: Hello
+    stop: int
+    cut: bool
+    clear: Callable[[int], None]
+
+
+def activity(new: State, at: Situation) -> Activity | None:
+    """Return what a state does, None where it waits for people."""
+    operations, seen = at.operations, at.seen
+    order = at.memory.stored if new is State.RAISING else at.memory.wash
+    tiles = order.tiles if order else ()
+    match new:
+        case State.HOMING:
+            return Homing(operations, at.hello, seen, at.stop, at.clear)
+        case State.OPENING:
+            return Procedure(operations, [[_UP]], Trigger.CONSOLE_UP)
+        case State.CLOSING | State.ADD_CLOSING:
+            return Procedure(operations, [[_DOWN]], Trigger.CONSOLE_DOWN)
+        case State.ADD_OPENING:
+            return Adding(operations, tiles, seen)
+        case State.GIVING_UP:
+            return GivingUp(operations, seen, at.memory.recount)
+        case State.HALTING:
+            return Procedure(operations, [[STOP_FEEDS]], Trigger.NOTHING)
+        case State.RAISING:
+            return RaiseWalls(operations, tiles, seen, at.cut)
+        case State.WASHING:
+            return Wash(operations, tiles, seen, at.memory.recount)
+        case State.PROBING:
+            return Probe(operations, tiles, seen)
+        case State.DIAGNOSING:
+            return Diagnosis(operations, tiles, seen)
+        case _:
+            return None
+
+
+def remembered(memory: Memory, old: State, new: State) -> Memory:
+    """Return what the table remembers after it has gone from one state to another."""
+    match old, new:
+        case _, State.OPENING:
+            memory = memory.but(loaded=True, standing=None)
+        case _, State.RAISING:
+            memory = memory.but(raising=True)
+        case _, State.WASHING if memory.wash is None:
+            rule = ruleset.load(memory.rule)
+            memory = memory.but(wash=WashOrder(rule.id, rule.wall_tiles), loaded=False, washed_us=0)
+        case State.WASHING, State.PROBING:
+            memory = memory.but(recount=())
+        case State.PROBING, State.REST | State.OFF:
+            memory = memory.but(wash=None, stored=memory.wash, washed_us=0)
+        case State.HALTING, State.REST | State.OFF:
+            memory = memory.but(wash=None, washed_us=0, recount=())
+        case State.GIVING_UP, State.REST:
+            memory = memory.but(
+                wash=None, stored=None, raising=False, washed_us=0, recount=(), mistrust=False
+            )
+        case _:
+            pass
+    if old is State.RAISING and new in (State.WASHING, State.REST, State.OFF) and memory.stored:
+        standing = Standing(memory.stored, memory.dealer)
+        memory = memory.but(raising=False, stored=None, standing=standing)
+    return memory
