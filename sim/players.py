@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sim.agenda import Agenda, Entry
 from sim.mechanics.machine import Machine
+from sim.mechanics.mouth import Mouth
 from sim.tiles import Place, Tile
 
 HOLD_US = 1_900_000
@@ -45,6 +46,7 @@ class Players:
         seed: int,
         press: Callable[[str, int], None],
         repair: Callable[[], None] | None = None,
+        complete: tuple[int, ...] = (),
     ) -> None:
         self.table = Place("table")
         self.seen: list[WallsSeen] = []
@@ -57,6 +59,7 @@ class Players:
         self._rng = random.Random(f"{seed}/players")
         self._press = press
         self._repair = repair
+        self._complete = complete  # tiles of a side's whole wall, as players know their rule
         self._display = ""
         self._playing = False
         self._pulled = False
@@ -128,8 +131,27 @@ class Players:
         drum = self._machine.drum.place.tiles
         return [*self.floor.tiles, *(t for t in self._strangers if t in drum)]
 
+    def _heads(self) -> list[Mouth]:
+        """Return the mouths where something lies before a wall that is complete: a technician sees it."""
+        complete = zip(self._machine.sides, self._complete, strict=False)
+        return [
+            s.mouth for s, n in complete if len(s.store) >= n and (s.mouth.slot.tiles or s.mouth.belt.tiles)
+        ]
+
     def _put_right(self) -> None:
-        """Put in what lies on the floor, take out what has the wrong back."""
+        """Put in what lies on the floor or at a head, take out what has the wrong back."""
+        for mouth in self._heads():
+            mouth.clear_head()
+        sides, drum = self._machine.sides, self._machine.drum.place
+        if self._complete and all(len(s.store) >= n for s, n in zip(sides, self._complete, strict=True)):
+            for tile in list(drum.tiles):
+                tile.move(self.table)  # every wall is complete: what is left is too much
+            return
+        backs = [t.back for s in sides for t in s.store.tiles]
+        inside = len(drum) + sum(len(p) for s in sides for p in (s.store, s.mouth.belt, s.mouth.slot))
+        mine = [t for t in self.table.tiles if backs and t.back == max(sorted(set(backs)), key=backs.count)]
+        for tile in mine[: max(0, sum(self._complete) - inside)]:
+            tile.move(drum)  # of the set that is washed, and lies about
         for tile in self._wrong_tiles():
             tile.move(self._machine.drum.place if tile.place is self.floor else self.table)
 
@@ -168,7 +190,7 @@ class Players:
             return "START", HOLD_US
         if _FAULT.fullmatch(word) and self._repair:
             return "RESET", 0
-        if word == "cont" and self._wrong_tiles() and self._last_key != "ADD":
+        if word == "cont" and (self._wrong_tiles() or self._heads()) and self._last_key != "ADD":
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0

@@ -104,6 +104,7 @@ class TableOptions:
     play_us: int = 20_000_000
     seed: int = 0
     faults: tuple[str, ...] = ()
+    complete: tuple[int, ...] = ()  # tiles of each side's whole wall, as the players know their rule
     repair: bool = False  # the players mend what is broken, press RESET and go on
     model: MachineModel = field(default_factory=lambda: load("four-mouth"))
     faces: tuple[str, ...] | None = None  # None: the usual composition of `tiles` tiles
@@ -133,6 +134,7 @@ class SimTable:
             options.seed,
             lambda key, held_us: self._out.append(PressRemote(key, held_us)),
             (lambda: self.faults.mend_all()) if options.repair else None,
+            options.complete,
         )
         self._cable = Cable(self.agenda, options.seed)
         self.board = Board(

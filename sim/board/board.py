@@ -378,7 +378,7 @@ class Board:
                 operation.stroke.on_sensor(name, active)
 
     def _count(self, kind: str, side: str, end: str, active: bool) -> None:
-        if kind == "slot" and not active:
+        if kind == "slot" and end == "full" and not active:
             if self._machine.motors[f"stacker.{side}"].direction:
                 self._counts.stack_leaves(int(side[1:]) - 1, self._now)
         elif kind == "stacker" and active and end == "closed":
@@ -445,7 +445,8 @@ class Board:
         part = self.description.parts[operation.part]
         self._ops.pop(operation.part, None)
         if part.kind is PartKind.CONVEYOR and operation.back and self._now - operation.since_us >= BELT_US:
-            self._counts.belt_is_empty(part.side - 1, self._seen()[f"slot.S{part.side}.full"])
+            seen, slot = self._seen(), f"slot.S{part.side}"
+            self._counts.belt_is_empty(part.side - 1, seen[f"{slot}.first"], seen[f"{slot}.full"])
         self._machine.drive(part.name, 0)
         if part.kind is PartKind.CONVEYOR:
             self._machine.open_gate(part.side, False)

@@ -34,7 +34,6 @@ class Mouth:
     stored: int = 0
     ordered: int = 0  # by the last FILL; a lift raises nothing less
     unsure: bool = False
-    disputed: bool = False  # eye and slot disagree
     push: Push = Push.NOTHING
     left_us: int = 0  # when the slot's sensor saw the stack leave
     fed: bool = False  # the conveyor has run forward since the slot was last pushed empty
@@ -130,16 +129,10 @@ class Counts:
         self.of[mouth].unsure = True
         self.of[mouth].crooked |= crooked
 
-    def disagree(self, mouth: int) -> None:
-        """Eye and slot have come to disagree: the eye's count is not to be built on."""
-        self.of[mouth].disputed = True
-
-    def belt_is_empty(self, mouth: int, full: bool) -> None:
-        """The belt has run back long enough: where the eye is disputed, count anew from store and slot."""
+    def belt_is_empty(self, mouth: int, first: bool, full: bool) -> None:
+        """The belt has run back long enough: what was taken is in the store, or in the slot and seen."""
         at = self.of[mouth]
-        if at.disputed:
-            at.taken = at.stored + (STACK if full else 0)
-            at.disputed = False
+        at.taken = at.stored + (STACK if full else int(first))
 
     # --- what follows ---------------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ def describe(model: MachineModel) -> Description:
     parts.append(Part("console", PartKind.CONSOLE, 0, travel.console_ms, current.console_ma))
     sensors = [f"stacker.S{n}.{end}" for n in SIDES for end in ("open", "closed")]
     sensors += [f"lift.S{n}.home" for n in SIDES]
-    sensors += [f"{what}.S{n}.full" for what in ("belt", "slot") for n in SIDES]
+    sensors += [f"belt.S{n}.full" for n in SIDES]
+    sensors += [f"slot.S{n}.{which}" for n in SIDES for which in ("first", "full")]
     sensors += ["console.down", "console.up", DOOR, STOP_LINE]
     return Description(
         table=model.table,

@@ -100,6 +100,8 @@ class Filler:
         taken, stored = self._at.taken, self._at.stored
         if stored > taken or (stored >= self._tiles and taken != self._tiles):
             self._disagree()  # the eye has missed a tile
+        elif stored >= self._tiles and self._sees(f"slot.{self._name}.first"):
+            self._disagree()  # a tile that nobody counted lies at the head
         elif stored >= self._tiles:
             self._on_done()
         elif self._sees(f"slot.{self._name}.full"):
@@ -113,7 +115,6 @@ class Filler:
             self._plan(None)
 
     def _disagree(self) -> None:
-        self._counts.disagree(self._mouth)
         self._on_failed(FailReason.COUNT)
 
     def _push_last(self) -> None:

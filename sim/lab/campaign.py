@@ -11,6 +11,7 @@ import click
 
 from sim.lab.rig import Rig, RigOptions
 from sim.table import Mend, SimTable, TableOptions
+from tablectl.rules import ruleset
 from tablectl.table import events as ev
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -48,7 +49,15 @@ def run_hand(seed: int, report: Report, kinds: dict[str, tuple[str, ...]], first
     while rng.random() < 0.3:
         names.append(rng.choice(sorted(kinds)))
     specs = tuple(_spec(name, rng.choice(kinds[name]), rng) for name in names)
-    options = TableOptions(tiles=RULES[rule], seed=seed, hands=1, play_us=2 * S, faults=specs, repair=True)
+    options = TableOptions(
+        tiles=RULES[rule],
+        seed=seed,
+        hands=1,
+        play_us=2 * S,
+        faults=specs,
+        repair=True,
+        complete=ruleset.load(rule).wall_tiles,
+    )
     rig = Rig(RigOptions(rule, seed, options))
     watch = _Watch(rig, report, f"seed {seed} {rule}", names, specs)
     report.hands += 1

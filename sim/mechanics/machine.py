@@ -104,9 +104,10 @@ class Machine:
         """Return what every sensor tells now."""
         seen: dict[str, bool] = {DOOR: self._door_open}
         for side in self.sides:
-            belt, slot = f"belt.{side.name}.full", f"slot.{side.name}.full"
+            slot, mouth = f"slot.{side.name}", side.mouth
             seen |= side.stacker.on | side.lift.on
-            seen |= {belt: side.mouth.full, slot: side.mouth.slot_full}
+            seen |= {f"belt.{side.name}.full": mouth.full}
+            seen |= {f"{slot}.first": mouth.slot_first, f"{slot}.full": mouth.slot_full}
         return seen | self.console.on | self._forced
 
     # --- what people and faults do --------------------------------------------------------------------------

@@ -65,6 +65,11 @@ class Mouth:
         return len(self.slot) >= STACK
 
     @property
+    def slot_first(self) -> bool:
+        """Tell what the slot's lower sensor sees: a tile at least."""
+        return len(self.slot) > 0
+
+    @property
     def running(self) -> bool:
         """Tell whether the conveyor moves."""
         return self._direction != 0
@@ -84,11 +89,25 @@ class Mouth:
 
     def empty_slot(self, into: Place) -> None:
         """Let the stacker push what is in the slot into the store."""
-        was_full = self.slot_full
+        was_full, was_there = self.slot_full, self.slot_first
         for tile in list(self.slot.tiles):
             tile.move(into)
         if was_full:
             self._on_sensor(f"slot.{self._name}.full", False)
+        if was_there:
+            self._on_sensor(f"slot.{self._name}.first", False)
+
+    def clear_head(self) -> None:
+        """Let a person take belt and slot empty; the tiles go into the drum."""
+        before, was_full, was_there = self.full, self.slot_full, self.slot_first
+        for tile in [*self.slot.tiles, *self.belt.tiles]:
+            tile.move(self._drum.place)
+        self._riding.clear()
+        self._tell_full(before)
+        for name, was in (("full", was_full), ("first", was_there)):
+            if was:
+                self._on_sensor(f"slot.{self._name}.{name}", False)
+        self._replan_arrival()
 
     def settle(self) -> None:
         """Let waiting tiles fall into a slot that has become free."""
@@ -152,8 +171,7 @@ class Mouth:
         self._riding.pop(0).tile.move(self.slot)
         self._tell_full(before)
         self._replan_arrival()
-        if self.slot_full:
-            self._on_sensor(f"slot.{self._name}.full", True)
+        self._on_sensor(f"slot.{self._name}.{'full' if self.slot_full else 'first'}", True)
 
     def _give_back(self) -> None:
         self._ride()

@@ -228,10 +228,17 @@ class Controller:
             # the table has been stopped half way, and nothing is taken for done.
             self._unexplained_us = self._unexplained_us or self.now_us + EXPLAIN_US
             return
-        if reason == "COUNT" and pending.side not in self.memory.recount:
-            self.memory = self.memory.but(recount=(*self.memory.recount, pending.side))
         code, values = faults.of_failure(PartKind(pending.part.partition(".")[0]), pending.part, reason)
+        self._doubt(Trouble(code, values))
         self.raise_fault(code, **values)
+
+    def _doubt(self, trouble: Trouble) -> None:
+        """Remember what a fault says of the counts: a side to be counted anew, stores not to be built on."""
+        side = trouble.values.get("side")
+        if trouble.code == "E26" and side not in self.memory.recount:
+            self.memory = self.memory.but(recount=(*self.memory.recount, side))
+        if trouble.code == "E23":
+            self.memory = self.memory.but(mistrust=True)
 
     def _learn(self, stroke: str, part: str, took_us: int) -> None:
         slower = self._timing.record(stroke, took_us)
@@ -294,7 +301,7 @@ class Controller:
             if not self._queue and self._activity:
                 outcome = self._activity.advance(self.now_us)
                 if isinstance(outcome, Trouble):
-                    self.memory = self.memory.but(mistrust=self.memory.mistrust or outcome.code == "E23")
+                    self._doubt(outcome)
                     self.raise_fault(outcome.code, **outcome.values)
                 elif outcome is not None:
                     self._queue.append(outcome)

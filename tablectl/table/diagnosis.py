@@ -9,7 +9,7 @@ from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import GiveBack, conveyor, per_side
+from tablectl.table.sorter import GiveBack, conveyor, per_side, unseen
 
 LOOK_US = 8_000_000
 ENOUGH = 3  # tiles at other eyes while the suspect saw none: that mouth is at fault
@@ -55,6 +55,8 @@ class Diagnosis:
         """Return a named fault, or EYE_OWN when washing is to go on."""
         if self._until_us is None:
             return self._tidy(now_us)
+        if hidden := unseen(self._state, self._begin, self._helpers):
+            return Trouble("E26", {"side": hidden})
         came = [n for n in self._helpers if self._came([n])]
         for n in came:
             self._stop(n, now_us)

@@ -24,9 +24,13 @@ class GivingUp:
 
     def begin(self, now_us: int) -> None:
         """Let the belts run back."""
-        waiting = zip(self._state.taken, self._state.stored, strict=True)
+        # A belt that has run back lets the board count anew: what it holds is then one number again.
+        state = self._state
+        counts = zip(state.taken, state.stored, state.unsure, strict=True)
         sides = [
-            n for n, (taken, stored) in enumerate(waiting, 1) if taken > stored or f"S{n}" in self._recount
+            n
+            for n, (taken, stored, unsure) in enumerate(counts, 1)
+            if taken != stored or unsure or f"S{n}" in self._recount
         ]
         self._back = GiveBack(self._operations, sides, now_us)
 

@@ -150,7 +150,7 @@ class Probe:
     def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
         self._operations = operations
         self._tiles = tiles
-        self._state = state
+        self._began = self._state = state
         self._end_us: int | None = None
         self._stopping: set[OpId] | None = None
 
@@ -177,6 +177,9 @@ class Probe:
         extra = {f"S{n}": c - t for n, (t, c) in enumerate(taken, 1) if c > t}
         if extra:
             return Trouble("E24", {"sides": per_side(extra)})
+        sides = [n for n, count in enumerate(self._tiles, 1) if count]
+        if hidden := unseen(self._state, self._began, sides):
+            return Trouble("E26", {"side": hidden})
         if self._stopping is None and self._end_us is not None and now_us >= self._end_us:
             if not all(p.sent for p in self._operations.pending.values()):
                 self._end_us = now_us + PROBE_US  # what waits for the disk has not run
@@ -191,6 +194,14 @@ class Probe:
     def next_deadline(self) -> int | None:
         """Return when the probe ends."""
         return earliest(self._end_us)
+
+
+def unseen(state: BoardState, begin: BoardState, sides: list[int]) -> str | None:
+    """Return a side at whose head a tile lies that its eye has not seen, None where there is none."""
+    for n in sides:
+        if f"slot.S{n}.first" in state.sensors and state.taken[n - 1] <= begin.taken[n - 1]:
+            return f"S{n}"
+    return None
 
 
 def wrong_stores(tiles: tuple[int, ...], state: BoardState) -> str:
