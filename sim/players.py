@@ -83,7 +83,8 @@ class Players:
         if display != self._display:
             self._display = display
             self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE", "outP")
-            self._given_up = self._given_up or display == "outP"
+            if display == "outP":
+                self._given_up, self._pulled, self._playing = True, False, False
             self._consider()
 
     def console(self, is_up: bool) -> None:
@@ -224,6 +225,8 @@ class Players:
             self._consider()
             return
         source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
+        if source in self._boxes and self._machine.drum.place.tiles:
+            source = None  # a set lies in the drum already: nobody puts a second one on top
         if source is not None and not self._fed and not self.done:
             self._fed = True
             order = _shuffled(source.tiles, self._rng)
