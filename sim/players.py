@@ -127,6 +127,15 @@ class Players:
             for tile in second:
                 tile.move(piles[0])
 
+    def _one_set(self, tiles: list[Tile]) -> list[Tile]:
+        """Return the tiles of one set where two lie about: those whose backs are of what is in the drum."""
+        drum = self._machine.drum.place.tiles
+        if not self._complete or len(tiles) + len(drum) <= sum(self._complete):
+            return tiles
+        backs = [t.back for t in (drum or tiles)]
+        wanted = max(sorted(set(backs)), key=backs.count)
+        return [t for t in tiles if t.back == wanted]
+
     def _wrong_tiles(self) -> list[Tile]:
         """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
         drum = self._machine.drum.place.tiles
@@ -229,7 +238,7 @@ class Players:
             source = None  # a set lies in the drum already: nobody puts a second one on top
         if source is not None and not self._fed and not self.done:
             self._fed = True
-            order = _shuffled(source.tiles, self._rng)
+            order = _shuffled(self._one_set(source.tiles), self._rng)
             for tile in order[self._lose :]:
                 tile.move(self._machine.drum.place)
             for tile in order[: self._lose]:
