@@ -127,6 +127,12 @@ class Players:
             for tile in second:
                 tile.move(piles[0])
 
+    def _pile(self) -> Place | None:
+        """Return the pile to push in: the hand that was played, else the set in its box."""
+        stray = len(self.table) < sum(self._complete) // 4  # a few tiles on the table are no hand
+        box = next((b for b in self._boxes if b.tiles), None)
+        return box if (box and stray) or not self.table.tiles else self.table
+
     def _one_set(self, tiles: list[Tile]) -> list[Tile]:
         """Return the tiles of one set where two lie about: those whose backs are of what is in the drum."""
         drum = self._machine.drum.place.tiles
@@ -233,12 +239,14 @@ class Players:
             self._pushed = True
             self._consider()
             return
-        source = self.table if self.table.tiles else next((b for b in self._boxes if b.tiles), None)
+        source = self._pile()
         if source in self._boxes and self._machine.drum.place.tiles:
             source = None  # a set lies in the drum already: nobody puts a second one on top
         if source is not None and not self._fed and not self.done:
             self._fed = True
-            order = _shuffled(self._one_set(source.tiles), self._rng)
+            lacks = sum(self._complete) - len(source) if source in self._boxes else 0
+            stray = self.table.tiles[: max(0, lacks)]  # they made the last set too many: they belong here
+            order = _shuffled([*self._one_set(source.tiles), *stray], self._rng)
             for tile in order[self._lose :]:
                 tile.move(self._machine.drum.place)
             for tile in order[: self._lose]:
