@@ -185,6 +185,33 @@ def test_a_wash_by_the_wrong_rule_can_be_given_up() -> None:
     check_tiles(r)
 
 
+def test_a_wash_that_is_being_given_up_does_not_go_on_after_a_stop() -> None:
+    r = homed("sc_tcy", tiles=136, sets=1)
+    wash(r)
+    run_to(r, "fault", 120)
+    r.press("RESET")
+    run_for(r, 1)
+    r.press("START", held_us=1_900_000)
+    run_to(r, "stopped", 10)
+    while r.controller.memory.rule != "riichi":
+        r.press("RULE_NEXT")
+        run_for(r, 1)
+    r.press("START")
+    run_to(r, "giving_up", 2)
+    run_until(r, lambda: any(s.wall.tiles for s in r.table.machine.sides), 20)
+    r.press("STOP")
+    run_to(r, "unhomed", 1)
+    r.press("RULE_PREVIOUS")
+    run_for(r, 1)
+    r.press("START", held_us=1_900_000)
+    run_to(r, "stopped", 20)
+    r.press("START")
+    run_to(r, "giving_up", 2)
+    run_to(r, "rest", 30)
+    assert sum(len(s.store) for s in r.table.machine.sides) == 0
+    assert r.faults() == ("E24",)
+
+
 def test_stop_while_start_is_held_does_not_let_the_table_move_again() -> None:
     r = homed()
     r.press("START", held_us=5_000_000)

@@ -72,6 +72,8 @@ def remembered(memory: Memory, old: State, new: State) -> Memory:
         case _, State.WASHING if memory.wash is None:
             rule = ruleset.load(memory.rule)
             memory = memory.but(wash=WashOrder(rule.id, rule.wall_tiles), loaded=False, washed_us=0)
+        case _, State.GIVING_UP:
+            memory = memory.but(mistrust=True)  # once begun it is the only way on, whatever cuts it
         case State.WASHING, State.PROBING:
             memory = memory.but(recount=())
         case State.PROBING, State.REST | State.OFF:
