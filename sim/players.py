@@ -129,6 +129,8 @@ class Players:
 
     def _pile(self) -> Place | None:
         """Return the pile to push in: the hand that was played, else the set in its box."""
+        if self._machine.drum.place.tiles:
+            return self.table  # a set lies in the drum already: only what belongs to it goes in
         stray = len(self.table) < sum(self._complete) // 4  # a few tiles on the table are no hand
         box = next((b for b in self._boxes if b.tiles), None)
         return box if (box and stray) or not self.table.tiles else self.table
@@ -240,8 +242,6 @@ class Players:
             self._consider()
             return
         source = self._pile()
-        if source in self._boxes and self._machine.drum.place.tiles:
-            source = None  # a set lies in the drum already: nobody puts a second one on top
         if source is not None and not self._fed and not self.done:
             self._fed = True
             lacks = sum(self._complete) - len(source) if source in self._boxes else 0
