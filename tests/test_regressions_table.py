@@ -20,6 +20,9 @@ from helpers import (
     wash,
 )
 
+from firmware_protocol import frames
+from firmware_protocol import messages as m
+from firmware_protocol.framing import Deframer
 from sim.table import PanelKey, StopLine
 from tablectl.table import events as ev
 from tablectl.table.intents import Intent, Phase
@@ -222,18 +225,30 @@ def test_stop_while_start_is_held_does_not_let_the_table_move_again() -> None:
     assert r.controller.state == "unhomed"
 
 
-def test_a_lost_clear_does_not_leave_the_table_homing_for_ever() -> None:
+@pytest.mark.parametrize("lost", [1, 5, 10_000])
+def test_lost_clears_do_not_leave_the_table_homing_for_ever(lost: int) -> None:
     r = homed()
     r.press("STOP")
     run_to(r, "unhomed", 2)
     run_for(r, 1)
-    deliver = r.to_table.deliver
+    deliver, dropped = r.to_table.deliver, []
+
+    def losing(time_us: int, data: bytes) -> None:
+        bodies = Deframer().feed(data)
+        clears = [b for b in bodies if (f := frames.parse(b)) and f.kind is m.FrameKind.CLEAR]
+        if clears and len(dropped) < lost:
+            dropped.append(data)
+        else:
+            deliver(time_us, data)
+
+    r.to_table.deliver = losing
     r.press("START", held_us=1_900_000)
     run_to(r, "homing", 5)
-    r.to_table.deliver = lambda time_us, data: None
-    run_for(r, 0.05)
-    r.to_table.deliver = deliver
     run_until(r, lambda: r.controller.state in ("rest", "fault"), 10)
+    assert dropped, "the test lost what it wants to lose"
+    assert r.controller.state == ("fault" if lost == 10_000 else "rest"), (
+        "a wish to move is given up in the end"
+    )
 
 
 def test_an_order_without_a_session_is_refused_and_no_fault_of_the_firmware() -> None:
@@ -248,8 +263,6 @@ def test_an_order_without_a_session_is_refused_and_no_fault_of_the_firmware() ->
 
 
 def test_stop_before_the_first_session_reaches_the_wire() -> None:
-    from firmware_protocol import host_link as hl
-
     r = rig()
     r.to_host.deliver = lambda time_us, data: None
     run_for(r, 0.5)
@@ -258,7 +271,6 @@ def test_stop_before_the_first_session_reaches_the_wire() -> None:
     run_for(r, 0.3)
     assert r.to_table.bytes_sent > sent
     assert "refuse.no_board" not in refusals(r)
-    assert hl is not None
 
 
 def test_a_stop_does_not_overtake_what_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
