@@ -1,8 +1,9 @@
-"""The clock of both ends of a simulated table: real time, or a multiple of it that waits for the other end.
+"""The clock of both ends of a simulated table: real time, or a multiple of it that waits for what is real.
 
 At twenty times real time the board's 700 ms of patience are 35 ms: less than a busy computer takes a process
 off its processor for. So at a speed above 1 neither end's clock runs further than LEAD_US past the last word
-of the other; for PATIENCE_S of real time it stands and waits, and only then does time go on without it.
+of the other, nor past the oldest write that its disk has not answered: a disk is no faster at twenty times
+real time. For PATIENCE_S the clock stands and waits, and only then does time go on without them.
 At speed 1, the only one that a real board accepts, this is the plain monotonic clock.
 """
 
@@ -21,24 +22,35 @@ class PacedClock:
         self._monotonic = monotonic
         self._last_s = monotonic()
         self._table_us = 0.0
-        self._heard_s: float | None = None
-        self._heard_us = 0.0
+        self._heard: tuple[float, float] | None = None  # real and table time
+        self._asked: tuple[float, float] | None = None
 
     def now_us(self) -> int:
         """Return the time; it never goes back."""
         now_s = self._monotonic()
         gone_us = (now_s - self._last_s) * self.speed * 1_000_000
         self._last_s = now_s
-        if self.speed > 1 and self._heard_s is not None and now_s - self._heard_s < PATIENCE_S:
-            gone_us = min(gone_us, max(0.0, self._heard_us + LEAD_US - self._table_us))
+        for waits in (self._heard, self._asked):
+            if self.speed > 1 and waits is not None and now_s - waits[0] < PATIENCE_S:
+                gone_us = min(gone_us, max(0.0, waits[1] + LEAD_US - self._table_us))
         self._table_us += gone_us
         return int(self._table_us)
 
     def heard(self) -> None:
         """Note that the other end has spoken."""
         self.now_us()
-        self._heard_s = self._last_s
-        self._heard_us = self._table_us
+        self._heard = (self._last_s, self._table_us)
+
+    def asked_disk(self) -> None:
+        """Note that a write was given to the disk."""
+        if self._asked is None:
+            self.now_us()
+            self._asked = (self._last_s, self._table_us)
+
+    def disk_answered(self) -> None:
+        """Note that the disk has everything it was given."""
+        self.now_us()
+        self._asked = None
 
     def real_s(self, table_us: int) -> float:
         """Return how long a stretch of table time takes at the least."""

@@ -59,3 +59,26 @@ def test_a_dead_host_is_not_waited_for_for_ever() -> None:
     clock.now_us()
     real.s += 0.1
     assert clock.now_us() > 2_000_000
+
+
+def test_a_disk_that_takes_a_while_is_not_called_dead_at_twenty_times_real_time() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    clock.asked_disk()
+    real.s += 0.3  # six seconds of table time
+    clock.asked_disk()  # what is written behind it does not let time go on
+    real.s += 0.6
+    assert clock.now_us() == LEAD_US
+    clock.disk_answered()
+    real.s += 0.01
+    assert abs(clock.now_us() - LEAD_US - 200_000) <= 1
+
+
+def test_a_dead_disk_is_not_waited_for_for_ever() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    clock.asked_disk()
+    real.s += PATIENCE_S + 0.001
+    clock.now_us()
+    real.s += 0.5
+    assert clock.now_us() > 5_000_000

@@ -2,9 +2,12 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +242,17 @@ def test_an_unplugged_board_comes_back_without_the_daemon_being_started_again(tm
             wait_for(lambda: table.api.status()["connected"], "the board again")
             home(table, control)
         assert daemon.poll() is None
+
+
+def test_a_slow_disk_is_not_called_dead_because_the_clock_is_fast(tmp_path: Path) -> None:
+    table = Table(tmp_path, speed=20.0)
+    with table.sim() as control, table.daemon():
+        home(table, control)
+        with closing(sqlite3.connect(table.journal)) as other:
+            other.execute("BEGIN IMMEDIATE")  # nothing can be written: 2 s are 40 s of table time
+            table.api.call("POST", "/v1/press", {"intent": "START"})
+            time.sleep(2)
+            assert table.api.state() == "opening"
+            other.rollback()
+        wait_for(lambda: table.api.state() == "open", "the console")
+    assert not list(store.read(table.journal, "fault"))

@@ -61,7 +61,8 @@ class Daemon:
         self._api = Api(self._press, lambda: view.status(self._host))
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
         started["configuration"] = encode(config)
-        self._store.append(self._store.last_id + 1, 0, "start", started)
+        self._last_entry = self._store.last_id + 1
+        self._store.append(self._last_entry, 0, "start", started)
 
     async def run(self) -> None:
         """Serve until a signal or a fatal error; TablectlError tells the latter."""
@@ -93,6 +94,8 @@ class Daemon:
         """Give the host an event, carry its effects out, and return those that people may see."""
         if isinstance(event, hl.Received):
             self._clock.heard()
+        elif isinstance(event, ev.Journaled) and event.id >= self._last_entry:
+            self._clock.disk_answered()
         now_us = self._clock.now_us()
         told = [seen for effect in self._host.handle(event, now_us) if (seen := self._do(effect, now_us))]
         self._plan()
@@ -103,6 +106,8 @@ class Daemon:
             case hl.Transmit(data, urgent):
                 self._port.write(data, urgent)
             case ev.Journal(id_, kind, data):
+                self._clock.asked_disk()
+                self._last_entry = id_
                 self._store.append(id_, now_us, kind, data)
             case ev.EntropyWanted(id_, count):
                 self._loop.call_soon(self.dispatch, ev.Entropy(id_, os.urandom(count)))

@@ -59,7 +59,7 @@ class Controller:
         self.connected = False
         self.journal_dead = False
         self.wishes_off = False
-        self.operations = Operations(self.emit, self._stroke_ms)
+        self.operations = Operations(self.emit, self._stroke_ms, speed)
         self.hand = Hand(memory.standing, self.emit, self._record_throw)
         self.keys = Keys()
         self._desk = Desk(self)

@@ -25,24 +25,26 @@ class Pending:
     stopping: bool = False  # we have ended it, and its failure is expected
 
     @property
-    def due_us(self) -> int | None:
-        """Return by when it must have ended; before it is sent, by when the disk must have let it go."""
-        return self.limit_us if self.sent or self.limit_us else self.ordered_us + DISK_LIMIT_US
-
-    @property
     def side(self) -> str:
         """Return the side of its part."""
         return self.part.partition(".")[2]
 
 
 class Operations:
-    """What was ordered and has not ended. `stroke_ms` gives a part's time between its ends."""
+    """What was ordered and has not ended.
 
-    def __init__(self, emit: Callable[[Command], None], stroke_ms: Callable[[str], int]) -> None:
+    `stroke_ms` gives a part's time between its ends; `speed` is that of a simulated clock, which the disk
+    knows nothing of.
+    """
+
+    def __init__(
+        self, emit: Callable[[Command], None], stroke_ms: Callable[[str], int], speed: float = 1.0
+    ) -> None:
         self.after: JournalId | None = None  # the journal entry that new moves wait for
         self.pending: dict[OpId, Pending] = {}
         self._emit = emit
         self._stroke_ms = stroke_ms
+        self._disk_limit_us = round(DISK_LIMIT_US * speed)
         self._last_op = 0
         self._renew_us: int | None = None
 
@@ -119,14 +121,14 @@ class Operations:
     def overdue(self, now_us: int) -> Pending | None:
         """Return an operation that should have ended, or left, by now."""
         for p in self.pending.values():
-            if (due_us := p.due_us) is not None and due_us <= now_us:
+            if (due_us := self._due_us(p)) is not None and due_us <= now_us:
                 return p
         return None
 
     def next_deadline(self) -> int | None:
         """Return when a lease or a time limit is due."""
-        limits = (
-            p.limit_us if p.sent or p.limit_us else p.ordered_us + DISK_LIMIT_US
-            for p in self.pending.values()
-        )
-        return earliest(self._renew_us, *limits)
+        return earliest(self._renew_us, *map(self._due_us, self.pending.values()))
+
+    def _due_us(self, p: Pending) -> int | None:
+        """Return by when a move must have ended; before it is sent, by when the disk must have let it go."""
+        return p.limit_us if p.sent or p.limit_us else p.ordered_us + self._disk_limit_us
