@@ -64,6 +64,7 @@ class FailReason(IntEnum):
     COUNT = 10  # eye and slot of a mouth disagree, or more was taken than is ordered
     CURRENT = 11  # the motors together would draw more than the supply gives
     FEED_STALL = 12  # the conveyor of a FILL is held
+    SENSOR = 13  # the other end came again and this one's sensor told nothing: it is dead
 
 
 class End(IntEnum):
@@ -72,6 +73,8 @@ class End(IntEnum):
     HOME = 0  # stacker open, lift home, console down
     FAR = 1  # stacker closed, console up
     TURN = 2  # lift: leave home and regain it
+    HOME_TIMED = 3  # console with a dead lower sensor: down by time, while a lift key is held
+    FAR_TIMED = 4  # console with a dead upper sensor: up by time
 
 
 class Phase(IntEnum):

@@ -198,6 +198,17 @@ class Describe(Message):
     offset: int
 
 
+@message(0x27, Sender.HOST, "IBbH")
+@dataclass(frozen=True, slots=True)
+class Jog(Message):
+    """Turn one motor at reduced current while a technician holds a button; with the door open, too."""
+
+    op: int
+    part: int
+    direction: int
+    lease_ms: int
+
+
 # --- replies, board to host ---------------------------------------------------------------------------------
 
 
@@ -264,13 +275,24 @@ class KeyEvent(Message):
     clock_ms: int
 
 
-Order = Run | Stroke | Fill | Stop | Panel  # have an operation id of their own: accepted, then done or failed
-COMMANDS = (Run, Stroke, Fill, Stop, Renew, Panel, Describe)
+@message(0x61, Sender.BOARD, "BI")
+@dataclass(frozen=True, slots=True)
+class SensorMissed(Message):
+    """An end sensor told nothing although its mechanism has passed it; the move went on without it."""
+
+    sensor: int
+    clock_ms: int
+
+
+Order = (
+    Run | Stroke | Fill | Stop | Panel | Jog
+)  # have an operation id of their own: accepted, then done or failed
+COMMANDS = (Run, Stroke, Fill, Stop, Renew, Panel, Describe, Jog)
 
 __all__ = [
     "COMMANDS", "FOREVER", "MINOR", "NO_PART", "REGISTRY", "VERSION", "Accepted", "Chunk", "Clear",
     "Describe", "Done", "End", "EventAck", "FailReason", "Failed", "Fill", "FrameKind", "Hello",
-    "HelloAck", "KeyEvent", "Message", "Order", "Panel", "Phase", "Ping", "Pong", "Renew",
-    "ResetCause", "Run", "Sender", "Status", "Stop", "StopAll", "StopReason", "Stopped", "Stroke",
-    "Unsupported", "parse_numbered",
+    "HelloAck", "Jog", "KeyEvent", "Message", "Order", "Panel", "Phase", "Ping", "Pong", "Renew",
+    "ResetCause", "Run", "Sender", "SensorMissed", "Status", "Stop", "StopAll", "StopReason",
+    "Stopped", "Stroke", "Unsupported", "parse_numbered",
 ]  # fmt: skip

@@ -126,7 +126,7 @@ loaded long max_lease_ms max_ma max_total_ma mean_us means memory message minor 
 mouths naks_received naks_sent name new next_wash nonce not_executed number offset old op operations
 order ordered_us out_of_order outcome oversize paired part parts payload pending phase port raising
 reason received recount remedy remote resent reset_cause retransmitted rule rx_window seat seen
-sensors sent sequence session sessions sets severity side silence_ms simulated socket source stack
+sensor sensors sent sequence session sessions sets severity side silence_ms simulated socket source stack
 standing state stop stop_number stopped stopping stored strangers stroke_ms table taken takes throws
 tiles time_us timeouts to took_us total uid unknown unsure urgent user_code user_codes values verb
 version wall warned wash washed_us when why
