@@ -45,9 +45,7 @@ def test_a_wrong_code_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     run_hand(3, told, {"blocked": ("stacker.S1",)}, "blocked")
     assert told.codes["E31"] > 0
     assert told.wrong == []
-    monkeypatch.setattr(
-        "tablectl.table.controller.faults.of_failure", lambda kind, part, reason: ("E51", {"side": "S1"})
-    )
+    monkeypatch.setattr("tablectl.table.controller.faults.of_failure", lambda *_: ("E51", {"side": "S1"}))
     told = Report()
     run_hand(3, told, {"blocked": ("stacker.S1",)}, "blocked")
     assert any("E51 is none of ['blocked']" in line for line in told.wrong)
