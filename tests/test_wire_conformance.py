@@ -108,23 +108,25 @@ def _stops_once(patch: pytest.MonkeyPatch, board: Board) -> None:
 
 
 def _long_leases(patch: pytest.MonkeyPatch, board: Board) -> None:
+    moves = board._moves
+
     def set_lease(operation: Any, lease_ms: int) -> None:
-        operation.leased = True
         operation.lease = board._agenda.after(
-            2_000 * lease_ms, lambda: board._fail(operation, m.FailReason.LEASE)
+            2_000 * lease_ms, lambda: moves._fail(operation, m.FailReason.LEASE)
         )
 
-    patch.setattr(board, "_set_lease", set_lease)
+    patch.setattr(moves, "_set_lease", set_lease)
 
 
 def _no_interlocks(patch: pytest.MonkeyPatch, board: Board) -> None:
-    real = board._interlocks._stroke
+    interlocks = board._moves._interlocks
+    real = interlocks._stroke
 
     def refusal(*asked: Any) -> m.FailReason | None:
         reason = real(*asked)
         return None if reason is m.FailReason.INTERLOCK else reason
 
-    patch.setattr(board._interlocks, "_stroke", refusal)
+    patch.setattr(interlocks, "_stroke", refusal)
 
 
 def _never_silent(patch: pytest.MonkeyPatch, board: Board) -> None:
