@@ -21,7 +21,7 @@ ENDS = {
 _PACE = 4  # a motor is faster or slower than described by a quarter at most
 # In parts of a turn:
 _MARK = 50  # the mark of a sensor reaches so far from its end, or less
-_THERE = 33  # a crank that is surely nearer than this stands at its end: 1 % of its travel
+_THERE = 25  # a crank that is surely nearer than this stands at its end: 1.6 % of its travel
 _AWAY = 20  # a crank that is surely farther than this has left it: 2.5 % of its travel
 _FREE = 4  # a stacker that has passed its open end by so much is not yet on its way to push
 
@@ -50,7 +50,7 @@ class _Crank:
     late_us: int = 0  # how long it may still stand although it is driven
     anchored: bool = False  # an end was seen in this motion: it turns, and where from is known
     left: tuple[str, int] | None = None  # the end that was left in this motion, and when
-    beyond: bool = False  # its far end was passed since it was last home
+    beyond: bool = False  # it is on the way from its far end forward to home, not on the way out
 
     def settle(self, now_us: int) -> None:
         """Bring the bounds up to now."""
@@ -145,9 +145,10 @@ class Whereabouts:
             crank.left = (name, now)
         if credible:
             crank.pass_mark(position, active)
+            crank.beyond = position > 0 if active else (crank.direction < 0) == (position == 0)
             if active:
                 self._accused.discard(name)
-                crank.left, crank.beyond = None, position > 0
+                crank.left = None
         elif name not in self._accused:
             self.accuse(name)
             if not crank.anchored:
@@ -213,7 +214,7 @@ class Whereabouts:
         return left is not None and left[0] == name
 
     def beyond(self, part: str) -> bool:
-        """Tell whether a crank has passed its far end since it was last home."""
+        """Tell whether a crank is at its far end or on the way from there forward to home."""
         return self._of[part].beyond
 
     def way_home(self, part: str) -> int:

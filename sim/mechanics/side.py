@@ -9,7 +9,7 @@ from sim.model import MachineModel
 from sim.tiles import Place
 
 PUSHED_ANGLE = TURN // 2 - WINDOW - 1_000  # the stack is in the store when the closed sensor comes on
-AT_END = 0.01  # of its travel: so near to home a tray, so near to open a stacker, is out of the other's way
+AT_END = 0.02  # of its travel: so near to home a tray, so near to open a stacker, is out of the other's way
 JAM_ANGLE = TURN // 5  # where the stacker meets a tile that stands half in the slot
 
 
