@@ -30,7 +30,7 @@ def build(
 ) -> bytes:
     """Return the wire bytes of a frame."""
     if len(payload) > MAX_PAYLOAD:
-        raise FrameTooLongError(f"a payload has {len(payload)} bytes; the wire allows {MAX_PAYLOAD}")
+        raise FrameTooLongError("error.payload", found=len(payload), limit=MAX_PAYLOAD)
     return encode(_HEADER.pack(VERSION << 4 | kind, session, sequence, acknowledge) + payload)
 
 

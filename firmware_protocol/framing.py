@@ -49,7 +49,7 @@ def cobs_decode(data: bytes) -> bytes | None:
 def encode(body: bytes) -> bytes:
     """Return the wire bytes of one frame."""
     if len(body) > _MAX_BODY:
-        raise FrameTooLongError(f"a frame's body has {len(body)} bytes; the wire allows {_MAX_BODY}")
+        raise FrameTooLongError("error.body", found=len(body), limit=_MAX_BODY)
     return b"\0%b\0" % cobs_encode(body + zlib.crc32(body).to_bytes(CRC_SIZE, "little"))
 
 
