@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SIDES = range(1, 5)
 MOUTHS = (4, 8)
 DICE = ("display", "pan")
+KEYS = ("lift.1", "lift.2", *(f"dice.S{n}" for n in SIDES))
 NAME_LENGTH = 64
 STOP_LINE = "stop.line"
 _COUNTED = 63  # tiles of a mouth: the low six bits of the second byte of its counts
@@ -49,6 +50,9 @@ def _names(found: "Description") -> None:
             raise DescriptionError("description.too_many", field=field, found=len(names), limit=most)
         if twice := next(_repeated(names), None):
             raise DescriptionError("description.twice", field=field, name=shown(twice))
+    for key in found.keys:
+        if key not in KEYS:
+            raise DescriptionError("description.key", found=shown(key), known=", ".join(KEYS))
     if found.dice not in DICE:
         raise DescriptionError("description.dice", found=shown(found.dice), known=", ".join(DICE))
 

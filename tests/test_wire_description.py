@@ -96,6 +96,7 @@ CONTRADICTIONS: dict[str, tuple[Any, str, str]] = {
     "no capacity": (table() | {"capacity": [0, 20, 20, 20]}, "no_count", "capacity[0]"),
     # names
     "a rocket": (part("drum", kind="rocket"), "kind", "rocket"),
+    "a key that does something else": (table() | {"keys": ["lift.1", "program"]}, "key", "program"),
     "dice that are loaded": (table() | {"dice": "loaded"}, "dice", "loaded"),
     "a name of nothing": (table() | {"table": ""}, "name", "''"),
     "a name that would clear a screen": (table() | {"table": "\x1b[2J"}, "name", "x1b"),
