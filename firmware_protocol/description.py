@@ -81,8 +81,12 @@ class Description:
             max_lease_ms=_count(table, "max_lease_ms"),
             silence_ms=_count(table, "silence_ms"),
         )
-        soundness.check(found)
+        found.check()
         return found
+
+    def check(self) -> None:
+        """Raise DescriptionError where the description contradicts itself."""
+        soundness.check(self)
 
 
 def _unpacked(data: bytes) -> bytes:
