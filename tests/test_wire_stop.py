@@ -59,10 +59,10 @@ def test_a_frame_that_is_no_stop_is_not_called_one() -> None:
 
 
 def test_a_stop_that_was_disturbed_is_left_out_and_counted() -> None:
-    calm, late = stop.Trial(300, 50, 10, 60, 9), stop.Trial(7_000, 50, 6_500, 60, 9)
+    calm, late = stop.Trial(300, 40, 50, 10, 60, 9), stop.Trial(7_000, 40, 50, 6_500, 60, 9)
     found = stop.summary("full", [calm] * 9 + [late])
     assert (found.trials, found.disturbed, found.max_us, found.all_p99_us) == (10, 1, 300, 7_000)
-    slow = stop.summary("full", [stop.Trial(7_000, 50, 0, 60, 9)])
+    slow = stop.summary("full", [stop.Trial(7_000, 40, 50, 0, 60, 9)])
     assert (slow.disturbed, slow.share) == (0, 7)
 
 
@@ -84,6 +84,6 @@ def test_the_exit_status_tells_of_a_bound_that_was_not_kept(monkeypatch: pytest.
         monkeypatch.setattr(stop, "trials", trials)
         return stop.main(["--trials", "3"])
 
-    assert given(stop.Trial(900, 50, 0, 60, 9)) == 0
-    assert given(stop.Trial(1_100, 50, 0, 60, 9)) == 1
-    assert given(stop.Trial(900, 50, 0, 60, 9, "behind")) == 1
+    assert given(stop.Trial(900, 40, 50, 0, 60, 9)) == 0
+    assert given(stop.Trial(1_100, 40, 50, 0, 60, 9)) == 1
+    assert given(stop.Trial(900, 40, 50, 0, 60, 9, "behind")) == 1
