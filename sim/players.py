@@ -17,6 +17,7 @@ HOLD_US = 1_900_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
+_MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
 
 
@@ -65,11 +66,14 @@ class Players:
         self._pulled = False
         self._pushed = False
         self._last_key = ""
+        self._last_fault = ""
         self._given_up = False  # the walls that come up are what was stored of a wash given up
         self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
         self._lose = 0
         self._strange = 0
         self._strangers: list[Tile] = []  # put in by mistake
+        self._mixed = False
+        self.slips: list[str] = []  # what people have really done wrong, by kind of fault
         self.floor = Place("floor")
         self._plan: Entry | None = None
 
@@ -83,6 +87,8 @@ class Players:
         if display != self._display:
             self._display = display
             self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE", "outP")
+            if _FAULT.fullmatch(display):
+                self._last_fault = display
             if display == "outP":
                 self._given_up, self._pulled, self._playing = True, False, False
             self._consider()
@@ -116,6 +122,7 @@ class Players:
 
     def mix(self, count: int) -> None:
         """Exchange tiles of the two sets where both lie outside the machine; 0 sorts them by their backs."""
+        self._mixed = False
         if not count:
             self._sort()
             return
@@ -126,12 +133,14 @@ class Players:
                 tile.move(piles[1])
             for tile in second:
                 tile.move(piles[0])
+            self._mixed = True
 
     def _pile(self) -> Place | None:
         """Return the pile to push in: the hand that was played, else the set in its box."""
-        if self._machine.drum.place.tiles:
+        few = sum(self._complete) // 4  # so many tiles are no set: they were left over
+        if len(self._machine.drum.place) > few:
             return self.table  # a set lies in the drum already: only what belongs to it goes in
-        stray = len(self.table) < sum(self._complete) // 4  # a few tiles on the table are no hand
+        stray = len(self.table) < few
         box = next((b for b in self._boxes if b.tiles), None)
         return box if (box and stray) or not self.table.tiles else self.table
 
@@ -165,13 +174,21 @@ class Players:
             for tile in list(drum.tiles):
                 tile.move(self.table)  # every wall is complete: what is left is too much
             return
-        backs = [t.back for s in sides for t in s.store.tiles]
-        inside = len(drum) + sum(len(p) for s in sides for p in (s.store, s.mouth.belt, s.mouth.slot))
-        mine = [t for t in self.table.tiles if backs and t.back == max(sorted(set(backs)), key=backs.count)]
-        for tile in mine[: max(0, sum(self._complete) - inside)]:
-            tile.move(drum)  # of the set that is washed, and lies about
         for tile in self._wrong_tiles():
-            tile.move(self._machine.drum.place if tile.place is self.floor else self.table)
+            tile.move(drum if tile.place is self.floor else self.table)
+        for tile in self._lacking():
+            tile.move(drum)
+
+    def _lacking(self) -> list[Tile]:
+        """Return the tiles that lie about and belong to the set in the machine, by their backs."""
+        sides = self._machine.sides
+        places = [self._machine.drum.place, *(p for s in sides for p in (s.store, s.mouth.belt, s.mouth.slot))]
+        backs = [t.back for p in places for t in p.tiles]
+        if not backs:
+            return []
+        wanted = max(sorted(set(backs)), key=backs.count)
+        about = [t for t in self.table.tiles if t.back == wanted]
+        return about[: max(0, sum(self._complete) - len(backs))]
 
     def _sort(self) -> None:
         piles = (self.table, *self._boxes)
@@ -208,7 +225,7 @@ class Players:
             return "START", HOLD_US
         if _FAULT.fullmatch(word) and self._repair:
             return "RESET", 0
-        if word == "cont" and (self._wrong_tiles() or self._heads()) and self._last_key != "ADD":
+        if word == "cont" and self._wants_add() and self._last_key != "ADD":
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0
@@ -225,6 +242,12 @@ class Players:
         if word.startswith("d  "):
             return _SEATS[word[3]], 0
         return "", 0
+
+    def _wants_add(self) -> bool:
+        """Tell whether a wash can only go on when somebody has reached into the table."""
+        if self._wrong_tiles() or self._heads():
+            return True
+        return self._last_fault in _MISSING and bool(self._lacking())
 
     def _act(self, key: str, held_us: int) -> None:
         if key == "RESET" and self._repair:
@@ -254,9 +277,14 @@ class Players:
             self._strangers = self._other(source)[: self._strange]
             for tile in self._strangers:
                 tile.move(self._machine.drum.place)
+            mixed = self._mixed and len({t.back for t in order}) > 1
+            self._slip(missing=bool(order[: self._lose]), extra=bool(self._strangers), mixed=mixed)
             self._lose = self._strange = 0
         self._pushed = True
         self._consider()
+
+    def _slip(self, **done: bool) -> None:
+        self.slips += [kind for kind, really in done.items() if really]
 
     def _pull_walls(self) -> None:
         sides = self._machine.sides
