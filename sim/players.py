@@ -107,6 +107,24 @@ class Players:
         if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
             self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
 
+    def put_in(self, tiles: list[Tile]) -> None:
+        """Push tiles into the drum, with whatever people do wrong this time."""
+        order = _shuffled(tiles, self._rng)
+        lost, going = order[: self._lose], order[self._lose :]
+        for tile in lost:
+            tile.move(self.floor)
+        for tile in going:
+            tile.move(self._machine.drum.place)
+        backs = [t.back for t in order]
+        mine = _most(backs)
+        others = [t for p in (self.table, *self._boxes) for t in p.tiles if t.back != mine]
+        self._strangers = others[: self._strange]
+        for tile in self._strangers:
+            tile.move(self._machine.drum.place)
+        done = {"missing": lost, "extra": self._strangers, "mixed": self._mixed and len(set(backs)) > 1}
+        self.slips += [kind for kind, really in done.items() if really]
+        self._lose = self._strange = 0
+
     # --- what goes wrong with people ------------------------------------------------------------------------
 
     def lose(self, count: int) -> None:
@@ -144,14 +162,24 @@ class Players:
         box = next((b for b in self._boxes if b.tiles), None)
         return box if (box and stray) or not self.table.tiles else self.table
 
-    def _one_set(self, tiles: list[Tile]) -> list[Tile]:
-        """Return the tiles of one set where two lie about: those whose backs are of what is in the drum."""
-        drum = self._machine.drum.place.tiles
-        if not self._complete or len(tiles) + len(drum) <= sum(self._complete):
+    def _set_from(self, pile: Place) -> list[Tile]:
+        """Return what goes in: the pile as it lies, with what lies about where it is too small for a set.
+
+        Only where it is too much do people look at the backs: what is of the other set comes out of the drum,
+        and what belongs to this one is gathered from everywhere.
+        """
+        drum, total = self._machine.drum.place, sum(self._complete)
+        tiles = list(pile.tiles)
+        if total and len(drum) + len(tiles) > total:
+            wanted = _most([t.back for t in drum.tiles or tiles])
+            for tile in [t for t in drum.tiles if t.back != wanted]:
+                tile.move(self.table)
+            about = [t for p in (self.table, *self._boxes) for t in p.tiles]
+            tiles = [t for t in about if t.back == wanted][: total - len(drum)]
+        elif pile is self.table:
             return tiles
-        backs = [t.back for t in (drum or tiles)]
-        wanted = max(sorted(set(backs)), key=backs.count)
-        return [t for t in tiles if t.back == wanted]
+        lacks = max(0, total - len(drum) - len(tiles))
+        return tiles + [t for t in self.table.tiles if t not in tiles][:lacks]
 
     def _wrong_tiles(self) -> list[Tile]:
         """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
@@ -181,13 +209,10 @@ class Players:
 
     def _lacking(self) -> list[Tile]:
         """Return the tiles that lie about and belong to the set in the machine, by their backs."""
-        sides = self._machine.sides
-        places = [self._machine.drum.place, *(p for s in sides for p in (s.store, s.mouth.belt, s.mouth.slot))]
-        backs = [t.back for p in places for t in p.tiles]
-        if not backs:
-            return []
-        wanted = max(sorted(set(backs)), key=backs.count)
-        about = [t for t in self.table.tiles if t.back == wanted]
+        inside = [p for s in self._machine.sides for p in (s.store, s.mouth.belt, s.mouth.slot)]
+        backs = [t.back for p in (self._machine.drum.place, *inside) for t in p.tiles]
+        mine = _most(backs)
+        about = [t for t in self.table.tiles if t.back == mine]
         return about[: max(0, sum(self._complete) - len(backs))]
 
     def _sort(self) -> None:
@@ -197,9 +222,6 @@ class Players:
         for tile in [t for pile in piles for t in pile.tiles]:
             if tile.place is not home[tile.back]:
                 tile.move(home[tile.back])
-
-    def _other(self, source: Place) -> list[Tile]:
-        return [t for p in (self.table, *self._boxes) if p is not source for t in p.tiles]
 
     def _moment(self, least_s: float, most_s: float) -> int:
         return round(1_000_000 * self._rng.uniform(least_s, most_s))
@@ -267,24 +289,9 @@ class Players:
         source = self._pile()
         if source is not None and not self._fed and not self.done:
             self._fed = True
-            lacks = sum(self._complete) - len(source) if source in self._boxes else 0
-            stray = self.table.tiles[: max(0, lacks)]  # they made the last set too many: they belong here
-            order = _shuffled([*self._one_set(source.tiles), *stray], self._rng)
-            for tile in order[self._lose :]:
-                tile.move(self._machine.drum.place)
-            for tile in order[: self._lose]:
-                tile.move(self.floor)
-            self._strangers = self._other(source)[: self._strange]
-            for tile in self._strangers:
-                tile.move(self._machine.drum.place)
-            mixed = self._mixed and len({t.back for t in order}) > 1
-            self._slip(missing=bool(order[: self._lose]), extra=bool(self._strangers), mixed=mixed)
-            self._lose = self._strange = 0
+            self.put_in(self._set_from(source))
         self._pushed = True
         self._consider()
-
-    def _slip(self, **done: bool) -> None:
-        self.slips += [kind for kind, really in done.items() if really]
 
     def _pull_walls(self) -> None:
         sides = self._machine.sides
@@ -302,6 +309,11 @@ class Players:
         self.hands_played += 1
         self._playing = self._pulled = False
         self._consider()
+
+
+def _most(backs: list[str]) -> str:
+    """Return the colour that most of the tiles have, empty where there are none."""
+    return max(sorted(set(backs)), key=backs.count, default="")
 
 
 def _shuffled(tiles: list[Tile], rng: random.Random) -> list[Tile]:

@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from pathlib import Path
 
 import click
 
-from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
+from firmware_protocol.catalogue import LANGUAGES, language
 from sim.lab.campaign_hand import DARK, Kinds, Outcome, run_hand
 from sim.table import SimTable, TableOptions
+from sim.texts import TEXTS
 from tablectl.table.cycle import State
 
-TEXTS = Catalogue(Path(__file__).parent.parent / "texts.toml")
 LEAST, OF = 50, 1000  # every kind acts so often in so many hands
 _LANG = language()
 _CHUNK = 5

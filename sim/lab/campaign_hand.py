@@ -1,8 +1,8 @@
-"""One hand of a campaign: faults at moments of its own, people who mend and go on, and what must hold throughout.
+"""One hand of a campaign: faults at moments of its own, people who mend and go on, and what must always hold.
 
 The same hand is first played without a fault: that tells how long it lasts and when people push tiles in, and
-so which moments a fault can come at. A fault counts where it came while the hand was being played; what people
-do wrong with tiles counts where they did it.
+so which moments a fault can come at. A fault counts where it came while the hand was being played; what
+people do wrong with tiles counts where they did it.
 """
 
 import random
@@ -110,9 +110,10 @@ def _calm(rig: Rig) -> Calm:
 
 def _draw(kind: str, part: str, calm: Calm, rng: random.Random) -> Planned:
     at_us = rng.randrange(0, calm.last_us(kind), S // 10)
-    least_us = calm.push_us(at_us) - at_us + S if kind in PEOPLE else S // 2  # else it would end before it acts
+    # What people do wrong must not be over before they have done it.
+    least_s = (calm.push_us(at_us) - at_us) / S + 1 if kind in PEOPLE else 0.5
     passes = rng.random() < 0.5 or kind in PASSING
-    lasts = f"+{rng.uniform(least_us / S, least_us / S + 20):.1f}s" if passes else ""
+    lasts = f"+{rng.uniform(least_s, least_s + 20):.1f}s" if passes else ""
     return Planned(at_us, kind, part, lasts)
 
 
