@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
-from sim.lab import scenario_file as sf
+from sim.lab import scenario_steps as st
+from sim.lab.scenario_file import read
 from sim.lab.scenario_run import Result, Run
 from tablectl.cli.demo_view import describe
 from tablectl.errors import TablectlError
@@ -22,10 +23,10 @@ FINE, STEP_FAILED, BAD_FILE = 0, 1, 2
 _LANG = language()
 # What has a word of its own in the file: the fault, and whether it comes or is mended.
 _WORDS = {
-    (sf.MAINS, True): "mains_off",
-    (sf.MAINS, False): "mains_on",
-    (sf.DOOR, True): "door_open",
-    (sf.DOOR, False): "door_shut",
+    (st.MAINS, True): "mains_off",
+    (st.MAINS, False): "mains_on",
+    (st.DOOR, True): "door_open",
+    (st.DOOR, False): "door_shut",
 }
 
 
@@ -33,34 +34,34 @@ def _say(key: str, lang: str, /, **values: Any) -> str:
     return TEXTS(f"scenario.{key}", lang, **values)
 
 
-def action_text(action: sf.Action, lang: str) -> str:
+def action_text(action: st.Action, lang: str) -> str:
     """Return what a step does, for people."""
 
     def say(key: str, /, **values: Any) -> str:
         return _say(f"step.{key}", lang, **values)
 
     match action:
-        case sf.Press(key, held_us):
+        case st.Press(key, held_us):
             return say("press_held", key=key, held=held_us / S) if held_us else say("press", key=key)
-        case sf.PanelPress(keys, held_us):
+        case st.PanelPress(keys, held_us):
             return say("panel", keys=" + ".join(keys), held=held_us / S)
-        case sf.PutIn(source, None):
+        case st.PutIn(source, None):
             return say("put_in", source=say(f"source.{source}"))
-        case sf.PutIn(source, count):
+        case st.PutIn(source, count):
             return say("put_in_some", source=say(f"source.{source}"), count=count)
-        case sf.TakeOut(back):
+        case st.TakeOut(back):
             return say("take_out", back=say(f"back.{back}"))
-        case sf.Pull(sides):
+        case st.Pull(sides):
             return say("pull", sides=", ".join(sides))
-        case sf.Break(spec):
+        case st.Break(spec):
             return say(_WORDS.get((spec, True), "fault"), spec=spec)
-        case sf.Repair(spec):
-            return say("mend_all" if spec == sf.ALL else _WORDS.get((spec, False), "mend"), spec=spec)
-        case sf.WiredStop(is_open):
+        case st.Repair(spec):
+            return say("mend_all" if spec == st.ALL else _WORDS.get((spec, False), "mend"), spec=spec)
+        case st.WiredStop(is_open):
             return say("wired_stop_open" if is_open else "wired_stop_shut")
-        case sf.Wait(us):
+        case st.Wait(us):
             return say("wait", seconds=us / S)
-        case sf.Expect(wants, within_us):
+        case st.Expect(wants, within_us):
             wanted = ", ".join(f"{key} {value_text(value)}" for key, value in wants.items())
             return (
                 say("expect_within", wanted=wanted, seconds=within_us / S)
@@ -140,7 +141,7 @@ def main(files: tuple[str, ...], as_json: bool, lang: str) -> None:
     bad = False
     for name in files:
         try:
-            scenarios.append(sf.read(name))
+            scenarios.append(read(name))
         except TablectlError as error:
             click.echo(error.text(lang), err=True)
             bad = True

@@ -5,13 +5,12 @@ A step is one action (press, panel, put_in, take_out, pull, fault, mend, door, m
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from sim import keys
 from sim.faults import FaultSpecError
+from sim.lab import scenario_steps as st
 from sim.model import ModelError, load
 from sim.table import SimTable, TableOptions
 from sim.tiles import SETS
@@ -24,138 +23,9 @@ from tablectl.tables import Table
 
 FOLDER = Path(__file__).parent / "scenarios"
 S = 1_000_000
-ALL, NONE = "all", "none"
-DOOR, MAINS = "door:service", "power-cut:mains"
 TAP_US = 100_000  # how long a finger stays on a panel key
 _PLACES = 4  # of the display
 _DAY_S = 86_400
-
-
-class OpenShut(StrEnum):
-    """What a door, or a stop line, can be."""
-
-    OPEN = "open"
-    SHUT = "shut"
-
-
-class OnOff(StrEnum):
-    """What the mains can be."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class Source(StrEnum):
-    """Where tiles lie that can be put in: a set's box, the table, the floor."""
-
-    A = "A"
-    B = "B"
-    TABLE = "table"
-    FLOOR = "floor"
-
-
-class Back(StrEnum):
-    """Which tiles are meant, by their backs."""
-
-    A = "A"
-    B = "B"
-    ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """A key of the remote."""
-
-    key: str
-    held_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class PanelPress:
-    """Keys of the panel, together."""
-
-    keys: tuple[str, ...]
-    held_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutIn:
-    """Tiles that people push into the open table; None is all that lie there."""
-
-    source: Source
-    tiles: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TakeOut:
-    """Tiles that people take out of the open drum."""
-
-    back: Back
-
-
-@dataclass(frozen=True, slots=True)
-class Pull:
-    """Walls that people take off their latches."""
-
-    sides: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """A fault; its time counts from this step."""
-
-    spec: str
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A fault that is mended, or all."""
-
-    spec: str
-
-
-@dataclass(frozen=True, slots=True)
-class WiredStop:
-    """The wired stop line."""
-
-    is_open: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Time that passes."""
-
-    us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Expect:
-    """What must hold, at the latest in `within_us`; by the names of the file."""
-
-    wants: dict[str, Any]
-    within_us: int
-
-
-Action = Press | PanelPress | PutIn | TakeOut | Pull | Break | Repair | WiredStop | Wait | Expect
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step, and the line where it stands."""
-
-    line: int
-    action: Action
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A checked scenario."""
-
-    file: str
-    title: dict[str, str]
-    rule: str
-    table: TableOptions
-    steps: tuple[Step, ...]
 
 
 def shipped() -> tuple[str, ...]:
@@ -163,7 +33,7 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in FOLDER.glob("*.toml")))
 
 
-def read(name: str) -> Scenario:
+def read(name: str) -> st.Scenario:
     """Read a scenario by its file, or by the name of one that comes with the simulator."""
     path = FOLDER / f"{name}.toml" if name in shipped() else Path(name)
     try:
@@ -174,7 +44,7 @@ def read(name: str) -> Scenario:
     return parse(content, name)
 
 
-def parse(content: bytes, file: str) -> Scenario:
+def parse(content: bytes, file: str) -> st.Scenario:
     """Check the bytes of a scenario; TablectlError says what is wrong where."""
     top = Table.parse(content, file, "scenario")
     title = top.table("title")
@@ -186,7 +56,7 @@ def parse(content: bytes, file: str) -> Scenario:
     reader = _Reader(SimTable(options))
     steps = tuple(reader.step(each) for each in top.tables("step"))
     top.close()
-    return Scenario(file, texts, rule, options, steps)
+    return st.Scenario(file, texts, rule, options, steps)
 
 
 def _table(table: Table) -> tuple[str, TableOptions]:
@@ -222,25 +92,25 @@ class _Reader:
         self._sets = len(table.boxes)
         self._tiles = table.options.tiles
         self._codes = tuple(e.code for e in catalogue().values() if e.severity == "stop")
-        self._actions: dict[str, Callable[[Table], Action]] = {
-            "press": lambda t: Press(_one_of(t, "press", keys.names()), self._held(t, 0)),
-            "panel": lambda t: PanelPress(
+        self._actions: dict[str, Callable[[Table], st.Action]] = {
+            "press": lambda t: st.Press(_one_of(t, "press", keys.names()), self._held(t, 0)),
+            "panel": lambda t: st.PanelPress(
                 self._several(t, "panel", self._description.keys), self._held(t, TAP_US)
             ),
             "put_in": self._put_in,
-            "take_out": lambda t: TakeOut(t.choice("take_out", Back)),
+            "take_out": lambda t: st.TakeOut(t.choice("take_out", st.Back)),
             "pull": self._pull,
-            "fault": lambda t: Break(self._fault(t, "fault")),
+            "fault": lambda t: st.Break(self._fault(t, "fault")),
             "mend": self._mend,
             "door": self._door,
             "mains": self._mains,
-            "wired_stop": lambda t: WiredStop(t.choice("wired_stop", OpenShut) is OpenShut.OPEN),
-            "wait": lambda t: Wait(_us(t, "wait")),
+            "wired_stop": lambda t: st.WiredStop(t.choice("wired_stop", st.OpenShut) is st.OpenShut.OPEN),
+            "wait": lambda t: st.Wait(_us(t, "wait")),
             "expect": self._expect,
         }
         self._wants: dict[str, Callable[[Table], Any]] = {
             "state": lambda t: t.choice("state", State),
-            "fault": lambda t: _one_of(t, "fault", (NONE, *self._codes)),
+            "fault": lambda t: _one_of(t, "fault", (st.NONE, *self._codes)),
             "display": self._display,
             "lamps": lambda t: self._several(t, "lamps", self._description.lamps),
             "dark": lambda t: self._several(t, "dark", self._description.lamps),
@@ -248,16 +118,16 @@ class _Reader:
             "ledger": self._ledger,
         }
 
-    def step(self, table: Table) -> Step:
+    def step(self, table: Table) -> st.Step:
         """Read one step: exactly one action."""
         known = [key for key in table.keys() if key in self._actions]  # noqa: SIM118
         if len(known) != 1:
             raise table.error(
-                "one_action", "", found=", ".join(table.keys()) or NONE, known=", ".join(self._actions)
+                "one_action", "", found=", ".join(table.keys()) or st.NONE, known=", ".join(self._actions)
             )
         action = self._actions[known[0]](table)
         table.close()
-        return Step(table.line(known[0]), action)
+        return st.Step(table.line(known[0]), action)
 
     def _held(self, table: Table, default_us: int) -> int:
         return _us(table, "held") if table.has("held") else default_us
@@ -269,15 +139,15 @@ class _Reader:
                 raise table.error("unknown_choice", key, found=each, known=", ".join(known))
         return found
 
-    def _put_in(self, table: Table) -> PutIn:
-        source = table.choice("put_in", Source)
-        if source is Source.B and self._sets < 2:
+    def _put_in(self, table: Table) -> st.PutIn:
+        source = table.choice("put_in", st.Source)
+        if source is st.Source.B and self._sets < 2:
             raise table.error("one_set", "put_in")
-        return PutIn(source, table.number("tiles", 1, self._tiles) if table.has("tiles") else None)
+        return st.PutIn(source, table.number("tiles", 1, self._tiles) if table.has("tiles") else None)
 
-    def _pull(self, table: Table) -> Pull:
-        everything = table.at("pull") == ALL and table.has("pull")
-        return Pull(self._sides if everything else self._several(table, "pull", self._sides))
+    def _pull(self, table: Table) -> st.Pull:
+        everything = table.at("pull") == st.ALL and table.has("pull")
+        return st.Pull(self._sides if everything else self._several(table, "pull", self._sides))
 
     def _fault(self, table: Table, key: str) -> str:
         spec = table.text(key)
@@ -287,18 +157,18 @@ class _Reader:
             raise table.error(f"bad_fault.{error.key}", key, **error.values) from error
         return spec
 
-    def _mend(self, table: Table) -> Repair:
-        return Repair(ALL if table.text("mend") == ALL else self._fault(table, "mend"))
+    def _mend(self, table: Table) -> st.Repair:
+        return st.Repair(st.ALL if table.text("mend") == st.ALL else self._fault(table, "mend"))
 
-    def _door(self, table: Table) -> Action:
-        is_open = table.choice("door", OpenShut) is OpenShut.OPEN
-        return Break(DOOR) if is_open else Repair(DOOR)
+    def _door(self, table: Table) -> st.Action:
+        is_open = table.choice("door", st.OpenShut) is st.OpenShut.OPEN
+        return st.Break(st.DOOR) if is_open else st.Repair(st.DOOR)
 
-    def _mains(self, table: Table) -> Action:
-        on = table.choice("mains", OnOff) is OnOff.ON
-        return Repair(MAINS) if on else Break(MAINS)
+    def _mains(self, table: Table) -> st.Action:
+        on = table.choice("mains", st.OnOff) is st.OnOff.ON
+        return st.Repair(st.MAINS) if on else st.Break(st.MAINS)
 
-    def _expect(self, table: Table) -> Expect:
+    def _expect(self, table: Table) -> st.Expect:
         expected = table.table("expect")
         wants = {key: read(expected) for key, read in self._wants.items() if expected.has(key)}
         expected.close()
@@ -307,9 +177,9 @@ class _Reader:
         if both := set(wants.get("lamps", ())) & set(wants.get("dark", ())):
             raise expected.error("lit_and_dark", "dark", lamps=", ".join(sorted(both)))
         state, fault = wants.get("state"), wants.get("fault")
-        if state and fault and (state is State.FAULT) != (fault != NONE):
+        if state and fault and (state is State.FAULT) != (fault != st.NONE):
             raise expected.error("not_together", "fault", fault=fault, state=state)
-        return Expect(wants, _us(table, "within") if table.has("within") else 0)
+        return st.Expect(wants, _us(table, "within") if table.has("within") else 0)
 
     def _display(self, table: Table) -> str:
         text = table.text("display")

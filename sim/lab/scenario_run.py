@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sim.lab import scenario_file as sf
+from sim.lab import scenario_steps as st
 from sim.lab.rig import Rig, RigOptions
 from sim.table import Fault, Mend, PanelKey, StopLine
 from sim.tiles import Tile
@@ -31,7 +31,7 @@ class Result:
     """How a step went: when it ended, what was missed, why it could not be done (a text key)."""
 
     number: int
-    step: sf.Step
+    step: st.Step
     time_us: int
     misses: tuple[Miss, ...] = ()
     impossible: str = ""
@@ -45,7 +45,7 @@ class Result:
 class Run:
     """One scenario as it goes."""
 
-    def __init__(self, scenario: sf.Scenario) -> None:
+    def __init__(self, scenario: st.Scenario) -> None:
         self.scenario = scenario
         self.rig = Rig(RigOptions(scenario.rule, scenario.table.seed, scenario.table))
         self.results: list[Result] = []
@@ -70,17 +70,17 @@ class Run:
         told = [view.event(effect, at_us) for at_us, effect in self.rig.announced]
         return [e for e in told if e["event"] != "Counted" and e["event"] != "Panel"][-_SAID:]
 
-    def _do(self, number: int, step: sf.Step) -> Result:
+    def _do(self, number: int, step: st.Step) -> Result:
         misses: tuple[Miss, ...] = ()
         impossible = ""
         match step.action:
-            case sf.Expect(wants, within_us):
+            case st.Expect(wants, within_us):
                 misses = self._expect(wants, within_us)
-            case sf.PutIn(source, count):
+            case st.PutIn(source, count):
                 impossible = self._put_in(source, count)
-            case sf.TakeOut(back):
+            case st.TakeOut(back):
                 impossible = self._take_out(back)
-            case sf.Pull(sides):
+            case st.Pull(sides):
                 impossible = self._pull(sides)
             case action:
                 self._act(action)
@@ -88,25 +88,25 @@ class Run:
 
     # --- actions --------------------------------------------------------------------------------------------
 
-    def _act(self, action: sf.Action) -> None:
+    def _act(self, action: st.Action) -> None:
         match action:
-            case sf.Press(key, held_us):
+            case st.Press(key, held_us):
                 self.rig.press(key, held_us)
                 self._pass(held_us + ANSWER_US)
-            case sf.PanelPress(keys, held_us):
+            case st.PanelPress(keys, held_us):
                 for down, us in ((True, held_us), (False, ANSWER_US)):
                     for key in keys:
                         self._tell(PanelKey(key, down))
                     self._pass(us)
-            case sf.Break(spec):
+            case st.Break(spec):
                 self._given.append(spec)
                 self._tell(Fault(spec))
-            case sf.Repair(spec):
-                for each in self._given if spec == sf.ALL else [spec]:
+            case st.Repair(spec):
+                for each in self._given if spec == st.ALL else [spec]:
                     self._tell(Mend(each))
-            case sf.WiredStop(is_open):
+            case st.WiredStop(is_open):
                 self._tell(StopLine(is_open))
-            case sf.Wait(us):
+            case st.Wait(us):
                 self._pass(us)
             case _:
                 raise TypeError(action)
@@ -118,7 +118,7 @@ class Run:
     def _pass(self, us: int) -> None:
         self.rig.world.run(self.rig.world.now_us + us)
 
-    def _put_in(self, source: sf.Source, count: int | None) -> str:
+    def _put_in(self, source: st.Source, count: int | None) -> str:
         table = self.rig.table
         if not table.machine.console.on["console.up"]:
             return "console_not_up"
@@ -132,11 +132,11 @@ class Run:
         table.players.put_in(list(lies)[:count])
         return ""
 
-    def _take_out(self, back: sf.Back) -> str:
+    def _take_out(self, back: st.Back) -> str:
         table = self.rig.table
         if not table.machine.console.on["console.up"]:
             return "console_not_up"
-        found = [t for t in table.machine.drum.place.tiles if back in (sf.Back.ALL, t.back)]
+        found = [t for t in table.machine.drum.place.tiles if back in (st.Back.ALL, t.back)]
         _move(found, table.players.table)
         return "" if found else "no_such_tile"
 
@@ -184,7 +184,7 @@ def _state(rig: Rig) -> str:
 
 def _fault(rig: Rig) -> str:
     fault = rig.controller.fault
-    return fault.code if fault and rig.powered else sf.NONE
+    return fault.code if fault and rig.powered else st.NONE
 
 
 def _display(rig: Rig) -> str:
