@@ -251,7 +251,7 @@ class Players:
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0
-        if word in ("cont", "LoAd"):
+        if word in ("cont", "LoAd") or word.endswith("--"):  # a wall that may stand: the lift turns once more
             return "START", 0
         if self.done:
             return "", 0

@@ -72,9 +72,7 @@ def test_a_wrong_code_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = hand(3, "blocked", "stacker.S1")
     assert "E31" in honest.codes
     assert honest.wrong == ()
-    monkeypatch.setattr(
-        "tablectl.table.controller.faults.of_failure", lambda kind, part, reason: ("E51", {"side": "S1"})
-    )
+    monkeypatch.setattr("tablectl.table.controller.faults.of_failure", lambda *_: ("E51", {"side": "S1"}))
     assert any("E51 is none of ['blocked']" in line for line in hand(3, "blocked", "stacker.S1").wrong)
 
 

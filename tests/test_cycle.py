@@ -8,7 +8,7 @@ from tablectl.table.cycle import Cycle, Go, Ignore, Refuse, State, Trigger, cell
 
 # state: trigger → next, next[guard]…; what is not here refuses (keys) or is ignored (inner triggers).
 EXPECTED = """
-unhomed      start_long → homing; power → off
+unhomed      start_long → homing; technician → technician; power → off
 homing       homed → stopped[unfinished] loaded[loaded] rest
 loaded       start → raising[stored] washing; power → off
 rest         start → raising[raises_at_once] opening; power → off
@@ -26,7 +26,8 @@ add_closing  console_down → washing; start → add_opening
 stopped      start → giving_up[cannot_go_on] raising[raise_cut] washing; power → off
 stopped      add → add_opening[wash_cut]
 giving_up    raised → rest
-fault        reset → unhomed; power → off
+fault        reset → unhomed; technician → technician; power → off
+technician   reset → unhomed; power → off
 off          power → unhomed
 """
 EVERYWHERE = {"stop": "unhomed", "board_reset": "unhomed", "failed": "fault"}

@@ -23,7 +23,7 @@ from helpers import (
 from firmware_protocol import frames
 from firmware_protocol import messages as m
 from firmware_protocol.framing import Deframer
-from sim.table import PanelKey, StopLine
+from sim.table import Fault, PanelKey, StopLine
 from tablectl.table import events as ev
 from tablectl.table.intents import Intent, Phase
 
@@ -103,11 +103,66 @@ def test_a_board_that_has_lost_its_counts_is_not_believed_to_hold_walls() -> Non
     run_to(r, "rest")
     for mouth in r.table.board._counts.of:
         mouth.taken = mouth.stored = mouth.ordered = 0
-    run_for(r, 2)
+    r.world.post(r.world.now_us, "table", Fault("reset:board"))
+    run_for(r, 3)
+    r.press("START", held_us=1_900_000)
+    run_to(r, "rest", 10)
     r.press("START")
     run_to(r, "fault", 5)
     assert r.faults() == ("E23",)
     assert stacks(r) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("lie", [-4, 20])
+def test_a_board_whose_counts_cannot_be_true_is_stopped_and_named(
+    lie: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    r = homed()
+    wash(r)
+    run_until(r, lambda: any(len(s.store) >= 30 for s in r.table.machine.sides))
+    side = next(n for n, s in enumerate(r.table.machine.sides) if len(s.store) >= 30)
+    counts = r.table.board._counts
+    honest = counts.to_wire
+
+    def lies() -> bytes:
+        told = bytearray(honest())
+        told[2 * side + 1] += lie
+        return bytes(told)
+
+    monkeypatch.setattr(type(counts), "to_wire", lambda self: lies())
+    run_for(r, 0.5)
+    assert r.controller.state == "fault"
+    assert told(r, ev.FaultRaised)[0] == ev.FaultRaised("E27", {"side": f"S{side + 1}"})
+    assert not any(m.direction for m in r.table.machine.motors.values())
+
+
+@pytest.mark.parametrize("door", ["open at the start", "opened while off"])
+def test_a_door_that_nobody_has_answered_for_lets_nothing_move_after_a_restart(door: str) -> None:
+    r = homed()
+    wash(r)
+    run_to(r, "washing")
+    run_for(r, 8)
+    r.table.machine.open_door(True)
+    run_for(r, 1)
+    if door == "opened while off":
+        r.press("POWER")
+        run_to(r, "off", 1)
+        r.table.machine.open_door(False)
+        r.press("POWER")
+    else:
+        r.table.machine.open_door(False)
+        r.world.post(r.world.now_us, "table", Fault("power-cut:mains+1s"))
+        run_for(r, 8)
+    run_to(r, "unhomed", 5)
+    before = len(r.table.board.executed)
+    r.press("START", held_us=1_900_000)
+    run_for(r, 5)
+    assert (r.controller.state, r.controller.fault) == ("fault", ev.FaultRaised("E18", {}))
+    assert len(r.table.board.executed) == before
+    r.press("RESET")
+    run_for(r, 1)
+    r.press("START", held_us=1_900_000)
+    run_to(r, "stopped", 10)
 
 
 @pytest.mark.parametrize("after_s", [0.2, 0.9, 1.5, 1.9])

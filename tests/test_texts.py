@@ -12,6 +12,7 @@ from conftest import ROOT
 
 from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
 from sim.__main__ import TEXTS as SIM_TEXTS
+from sim.board.describe import LAMPS
 from tablectl.cli.main import main
 from tablectl.table import panel
 from tablectl.table.cycle import Refuse, State, Trigger, cell
@@ -73,6 +74,24 @@ def test_no_word_on_the_display_goes_without_a_meaning() -> None:
     for word in (*panel.WORDS.values(), panel.READY, panel.DICE):
         assert f"panel.{word}" in TEXTS
         assert len(word) == 4
+
+
+def test_no_lamp_or_tone_goes_without_a_meaning() -> None:
+    for lamp in LAMPS:
+        assert f"lamp.{'dealer.S3' if lamp.startswith('dealer') else lamp}" in TEXTS
+    tones = {name.removeprefix("BEEP_").removesuffix("_MS").lower() for name in vars(panel) if "BEEP" in name}
+    assert tones == {"ready", "closing", "fault"}
+    for tone in tones:
+        assert f"buzzer.{tone}" in TEXTS
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_table_of_the_panel_leaves_nothing_out(lang: str) -> None:
+    told = CliRunner().invoke(main, ["panel", "--lang", lang])
+    assert told.exit_code == 0
+    for key in TEXTS.keys():  # noqa: SIM118
+        if key.startswith(("panel.", "lamp.", "buzzer.")):
+            assert TEXTS(key, lang) in told.output
 
 
 def keys_in_the_code() -> set[str]:

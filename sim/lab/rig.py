@@ -73,13 +73,17 @@ class Rig:
         """Start the host anew from what the disk had when the mains went."""
         on_disk = sum(1 for t in self._written_us if t <= self._cut_us)
         del self.journal[on_disk:], self._written_us[on_disk:]
-        last = next((e.data["memory"] for e in reversed(self.journal) if "memory" in e.data), None)
-        # As it comes back from the disk: plain JSON.
-        memory = Memory.from_json(json.loads(json.dumps(last))) if last else None
-        self.host = make_host(self.options, self._trace, memory, next_journal_id=on_disk + 1)
+        last, timing = self._kept("memory"), self._kept("timing")
+        memory = Memory.from_json(last) if last else None
+        self.host = make_host(self.options, self._trace, memory, on_disk + 1, timing)
         self.controller, self.session = self.host.controller, self.host.session
         self.world.replace("host", self.host)
         self.world.post(self.world.now_us + BOOT_US, "host", hl.Opened())
+
+    def _kept(self, key: str) -> Any:
+        """Return the newest value of the journal, as it comes back from the disk: plain JSON."""
+        last = next((e.data[key] for e in reversed(self.journal) if key in e.data), None)
+        return json.loads(json.dumps(last))
 
     def _ended(self) -> bool:
         state = self.controller.state
@@ -134,11 +138,18 @@ class Dead:
 
 
 def make_host(
-    options: RigOptions, trace: Trace | None = None, memory: Memory | None = None, next_journal_id: int = 1
+    options: RigOptions,
+    trace: Trace | None = None,
+    memory: Memory | None = None,
+    next_journal_id: int = 1,
+    timing: Any = None,
 ) -> Host:
     """Return the host of a fresh rig, or of one that restarts with `memory`; a replay begins so, too."""
     controller = Controller(
-        memory or Memory(rule=options.rule), sets=options.table.sets, next_journal_id=next_journal_id
+        memory or Memory(rule=options.rule),
+        sets=options.table.sets,
+        next_journal_id=next_journal_id,
+        timing=timing,
     )
     session = BoardSession(nonce_seed=options.entropy_seed + next_journal_id)
     return Host(controller, session, Receiver([0x00], keymap.load("default")), trace)

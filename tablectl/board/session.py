@@ -9,13 +9,20 @@ from firmware_protocol.description import Description
 from tablectl.table import events as ev
 
 LEASE_MS = 2_000
+JOG_LEASE_MS = 300
 _COUNT = 0x3F  # the stored byte's high bits say that the count is in doubt
-_ENDS = {ev.Verb.STROKE_HOME: m.End.HOME, ev.Verb.STROKE_FAR: m.End.FAR, ev.Verb.STROKE_TURN: m.End.TURN}
+_ENDS = {
+    ev.Verb.STROKE_HOME: m.End.HOME,
+    ev.Verb.STROKE_FAR: m.End.FAR,
+    ev.Verb.STROKE_TURN: m.End.TURN,
+    ev.Verb.STROKE_HOME_TIMED: m.End.HOME_TIMED,
+    ev.Verb.STROKE_FAR_TIMED: m.End.FAR_TIMED,
+}
 
 SessionEvent = hl.Opened | hl.Closed | hl.Received | ev.Command | ev.Panel | ev.StopAll | ev.ClearStop | Tick
 SessionEffect = (
     hl.Transmit | ev.Hello | ev.Status | ev.Accepted | ev.Done | ev.Failed | ev.Stopped | ev.PanelKey
-    | ev.LinkLost
+    | ev.SensorMissed | ev.LinkLost
 )  # fmt: skip
 
 
@@ -62,6 +69,10 @@ class BoardSession:
                 return m.Run(order.op, part, 1, LEASE_MS)
             case ev.Verb.RUN_BACK:
                 return m.Run(order.op, part, -1, LEASE_MS)
+            case ev.Verb.JOG:
+                return m.Jog(order.op, part, 1, JOG_LEASE_MS)
+            case ev.Verb.JOG_BACK:
+                return m.Jog(order.op, part, -1, JOG_LEASE_MS)
             case ev.Verb.FILL:
                 return m.Fill(order.op, known.parts[part].side - 1, order.tiles, LEASE_MS)
             case ev.Verb.STOP:
@@ -114,6 +125,8 @@ class BoardSession:
                 return ev.Failed(op, name, self._state(message))
             case m.KeyEvent(key, phase) if self._description and key < len(self._description.keys):
                 return ev.PanelKey(self._description.keys[key], phase == m.Phase.DOWN)
+            case m.SensorMissed(sensor) if self._description and sensor < len(self._description.sensors):
+                return ev.SensorMissed(self._description.sensors[sensor])
             case _:
                 return None
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from aiohttp import web
 
+from tablectl.table.events import Jog
 from tablectl.table.intents import Intent, Key, Phase
 
-Press = Callable[[Key], list[dict[str, Any]]]
+Press = Callable[[Key | Jog], list[dict[str, Any]]]
 Status = Callable[[], dict[str, Any]]
 _QUEUE = 1000  # events a slow reader may lag behind before it is cut off
 
@@ -33,6 +34,7 @@ class Api:
         app = web.Application()
         app.router.add_get("/v1/status", self._get_status)
         app.router.add_post("/v1/press", self._post_press)
+        app.router.add_post("/v1/jog", self._post_jog)
         app.router.add_get("/v1/events", self._get_events)
         return app
 
@@ -60,9 +62,18 @@ class Api:
             known = ", ".join(Intent)
             return web.json_response({"error": f'send {{"intent": NAME}}; names are {known}'}, status=400)
         source = f"local:{_peer_uid(request)}"
-        told = self._press(Key(source, intent, Phase.DOWN)) + self._press(Key(source, intent, Phase.UP))
-        refused = [e for e in told if e["event"] == "Refused"]
-        return web.json_response({"accepted": not refused, "refused": refused})
+        return _answer(
+            self._press(Key(source, intent, Phase.DOWN)) + self._press(Key(source, intent, Phase.UP))
+        )
+
+    async def _post_jog(self, request: web.Request) -> web.Response:
+        """Turn a motor while a button is held: each call holds for 300 ms, in technician mode only."""
+        try:
+            asked = await request.json()
+            part, direction = str(asked["part"]), int(asked["direction"])
+        except (ValueError, KeyError, TypeError):
+            return web.json_response({"error": 'send {"part": NAME, "direction": 1 or -1}'}, status=400)
+        return _answer(self._press(Jog(f"local:{_peer_uid(request)}", part, direction)))
 
     async def _get_events(self, request: web.Request) -> web.StreamResponse:
         reader: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
@@ -78,6 +89,11 @@ class Api:
         finally:
             self._readers.discard(reader)
         return response
+
+
+def _answer(told: list[dict[str, Any]]) -> web.Response:
+    refused = [e for e in told if e["event"] == "Refused"]
+    return web.json_response({"accepted": not refused, "refused": refused})
 
 
 def _line(data: dict[str, Any]) -> bytes:

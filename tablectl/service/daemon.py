@@ -48,12 +48,21 @@ class Daemon:
         self._end: asyncio.Future[None] = self._loop.create_future()
         self._store = store.Store(config.journal, self._written, self._write_failed)
         controller = Controller(
-            self._memory(), sets=config.sets, speed=speed, next_journal_id=self._store.last_id + 2
+            self._memory(),
+            sets=config.sets,
+            speed=speed,
+            next_journal_id=self._store.last_id + 2,
+            timing=self._kept("timing"),
         )
         session = BoardSession(int.from_bytes(os.urandom(4), "little"))
         receiver = Receiver(config.user_codes, keymap.load(config.keymap))
         self._trace_file = trace.open("w", encoding="utf-8") if trace else None
-        head = {"version": version("tablectl"), "speed": speed, "memory": controller.memory}
+        head = {
+            "version": version("tablectl"),
+            "speed": speed,
+            "memory": controller.memory,
+            "timing": controller.timing.to_json(),
+        }
         writer = TraceWriter(self._trace_file, head) if self._trace_file else None
         self._host = Host(controller, session, receiver, writer)
         self._port = Port(config.port, self.dispatch)
@@ -119,7 +128,7 @@ class Daemon:
                 return told
         return None
 
-    def _press(self, key: Key) -> list[dict[str, Any]]:
+    def _press(self, key: Key | ev.Jog) -> list[dict[str, Any]]:
         return self.dispatch(key)
 
     def _plan(self) -> None:
@@ -155,9 +164,12 @@ class Daemon:
 
     def _memory(self) -> Memory:
         """Return the journal's last word on the sets, or that of a table never used."""
-        data = store.last_with(self._config.journal, "memory")
-        memory = json.loads(data)["memory"] if data else None
-        return restored(memory, self._config.rule, ruleset.available())
+        return restored(self._kept("memory"), self._config.rule, ruleset.available())
+
+    def _kept(self, key: str) -> Any:
+        """Return what the newest journal entry with a key says under it, None where there is none."""
+        data = store.last_with(self._config.journal, key)
+        return json.loads(data)[key] if data else None
 
 
 @contextmanager

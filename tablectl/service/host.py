@@ -21,8 +21,8 @@ Trace = Callable[[str, int, Any, tuple[Any, ...]], None]
 _TO_SESSION = (hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.ClearStop, ev.Panel)
 _TO_RECEIVER = (Words, LircdBytes, Lost)
 _TO_CONTROLLER = (
-    ev.Hello, ev.Status, ev.Accepted, ev.Done, ev.Failed, ev.Stopped, ev.PanelKey, ev.LinkLost, ev.Journaled,
-    ev.JournalFailed, ev.Entropy, Key,
+    ev.Hello, ev.Status, ev.Accepted, ev.Done, ev.Failed, ev.Stopped, ev.PanelKey, ev.SensorMissed,
+    ev.LinkLost, ev.Journaled, ev.Jog, ev.JournalFailed, ev.Entropy, Key,
 )  # fmt: skip
 # These never wait for the disk: they stop, or keep alive what is already written down.
 _UNWRITTEN = frozenset({ev.Verb.STOP, ev.Verb.RENEW})

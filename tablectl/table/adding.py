@@ -1,8 +1,9 @@
 """ADD 补牌: the feeders stop, what is too much on a belt goes back to the drum, the console opens."""
 
+from tablectl.table import console
 from tablectl.table.activity import Outcome, Procedure
 from tablectl.table.cycle import Trigger
-from tablectl.table.events import BoardState, OpId, Verb
+from tablectl.table.events import BoardState, OpId
 from tablectl.table.operations import Operations, Pending
 from tablectl.table.sorter import GiveBack
 
@@ -10,10 +11,13 @@ from tablectl.table.sorter import GiveBack
 class Adding:
     """Opens the console in the middle of a wash, so that people reach what is missing or too much."""
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
+    def __init__(
+        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, without: tuple[str, ...]
+    ) -> None:
         self._operations = operations
         self._tiles = tiles
         self._state = state
+        self._without = without
         self._stopping: set[OpId] = set()
         self._back: GiveBack | None = None
         self._up: Procedure | None = None
@@ -44,7 +48,7 @@ class Adding:
         if not self._back.done(now_us):
             return None
         if self._up is None:
-            self._up = Procedure(self._operations, [[(Verb.STROKE_FAR, "console")]], Trigger.CONSOLE_UP)
+            self._up = Procedure(self._operations, [[console.up(self._without)]], Trigger.CONSOLE_UP)
             self._up.begin(now_us)
         return self._up.advance(now_us)
 

@@ -5,6 +5,7 @@ own triggers drain from a short queue in the same call.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from firmware_protocol.core import Tick, earliest
@@ -15,30 +16,29 @@ from tablectl.table import faults, panel
 from tablectl.table.activity import Activity, Trouble
 from tablectl.table.cycle import Cell, Cycle, State, Trigger
 from tablectl.table.desk import Desk
+from tablectl.table.guards import TableGuards
 from tablectl.table.hand import Hand
 from tablectl.table.homing import Homing
 from tablectl.table.intents import Key
-from tablectl.table.keys import Keys
+from tablectl.table.keys import LIFT_KEYS, Keys
 from tablectl.table.memory import Memory, Standing
 from tablectl.table.operations import Operations
+from tablectl.table.plausible import Plausible
 from tablectl.table.states import Situation, activity, remembered
+from tablectl.table.technician import Technician
 from tablectl.table.timing import Timing
 
 EXPLAIN_US = 1_000_000  # the key that made the board stop a feeder comes as an event of its own by then
 _MAX_TRIGGERS = 8
 _FEEDING = (State.WASHING, State.PROBING, State.DIAGNOSING)
-_STANDING_STILL = (State.UNHOMED, State.FAULT, State.OFF)
+_STANDING_STILL = (State.UNHOMED, State.FAULT, State.OFF, State.TECHNICIAN)
 _DOOR = "door.open"
-# A mechanism is at one end or the other: a board that sees it at both is not to be believed.
-_CONTRADICTIONS = {
-    "console": ("down", "up"),
-    **{f"stacker.S{n}": ("open", "closed") for n in range(1, 5)},
-}
 _STOPS = {StopReason.DOOR: "E18", StopReason.WIRED: "E17"}
 
 Event = (
-    ev.Hello | ev.Status | ev.Accepted | ev.Done | ev.Failed | ev.Stopped | ev.PanelKey | ev.Sent | ev.NotSent
-    | ev.Journaled | ev.JournalFailed | ev.Entropy | ev.LinkLost | ev.Heard | ev.Crashed | Key | Tick
+    ev.Hello | ev.Status | ev.Accepted | ev.Done | ev.Failed | ev.Stopped | ev.PanelKey | ev.SensorMissed
+    | ev.Jog | ev.Sent | ev.NotSent | ev.Journaled | ev.JournalFailed | ev.Entropy | ev.LinkLost | ev.Heard
+    | ev.Crashed | Key | Tick
 )  # fmt: skip
 Effect = (
     ev.Command | ev.StopAll | ev.ClearStop | ev.Panel | ev.Journal | ev.EntropyWanted | ev.FaultRaised
@@ -48,9 +48,20 @@ Effect = (
 
 
 class Controller:
-    """One table. `memory` is the journal's last word on its sets; `speed` that of a simulated clock."""
+    """One table.
 
-    def __init__(self, memory: Memory, sets: int = 2, speed: float = 1.0, next_journal_id: int = 1) -> None:
+    `memory` is the journal's last word on its sets, `timing` on its learned times; `speed` is that of a
+    simulated clock.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        sets: int = 2,
+        speed: float = 1.0,
+        next_journal_id: int = 1,
+        timing: Mapping[str, Any] | None = None,
+    ) -> None:
         self.memory = memory
         self.sets = sets
         self.fault: ev.FaultRaised | None = None
@@ -63,9 +74,10 @@ class Controller:
         self.hand = Hand(memory.standing, self.emit, self._record_throw)
         self.keys = Keys()
         self._desk = Desk(self)
-        self._cycle = Cycle(self, State.UNHOMED)
+        self._cycle = Cycle(TableGuards(self), State.UNHOMED)
         self._activity: Activity | None = None
-        self._timing = Timing()
+        self.timing = Timing(timing)
+        self._plausible = Plausible()
         self._speed = speed
         self._journal_id = next_journal_id - 1
         self._board_stop = int(StopReason.NONE)  # what CLEAR must name before anything moves
@@ -105,43 +117,15 @@ class Controller:
         """Tell whether something was ordered to move and has not ended."""
         return bool(self.operations.pending)
 
-    # --- guards of the cycle --------------------------------------------------------------------------------
+    @property
+    def door_open(self) -> bool:
+        """Tell whether the service door is open."""
+        return self.seen is not None and _DOOR in self.seen.sensors
 
-    def unfinished(self) -> bool:
-        """Tell whether a wash or a raise was cut."""
-        return self.memory.wash is not None or self.memory.raising
-
-    def loaded(self) -> bool:
-        """Tell whether the console was opened and no wash has followed."""
-        return self.memory.loaded
-
-    def stored(self) -> bool:
-        """Tell whether a washed set waits in the stores."""
-        return self.memory.stored is not None
-
-    def cannot_go_on(self) -> bool:
-        """Tell whether a wash that was cut is given up: another rule is wanted, or counts are lost."""
-        if self.memory.mistrust:
-            return True
-        if self.memory.wash is None or self.seen is None or self.memory.raising:
-            return False
-        return self.memory.wash.rule != self.memory.rule or any(self.seen.unsure)
-
-    def wash_cut(self) -> bool:
-        """Tell whether a wash was cut and no raise was."""
-        return self.memory.wash is not None and not self.memory.raising
-
-    def raise_cut(self) -> bool:
-        """Tell whether a raise was begun and not ended."""
-        return self.memory.raising
-
-    def power_wish(self) -> bool:
-        """Tell whether the table is to be switched off when its motion is finished."""
-        return self.wishes_off
-
-    def raises_at_once(self) -> bool:
-        """Tell whether START raises without opening: one set only, and it is stored."""
-        return self.sets == 1 and self.stored()
+    @property
+    def technician(self) -> Technician | None:
+        """Return technician mode, where the table is in it."""
+        return self._activity if isinstance(self._activity, Technician) else None
 
     # --- facts ----------------------------------------------------------------------------------------------
 
@@ -164,7 +148,15 @@ class Controller:
             case Key():
                 self._desk.remote(event)
             case ev.PanelKey(name, down):
-                self._desk.panel(name, down)
+                if isinstance(self._activity, Technician):
+                    self.keys.note(name, down)
+                    self._activity.key(name, down, self.now_us)
+                else:
+                    self._desk.panel(name, down)
+            case ev.Jog():
+                self._jog(event)
+            case ev.SensorMissed(sensor):
+                self._warn("E66", sensor=sensor)
             case ev.Hello():
                 self._hello(event)
             case ev.Stopped(reason, state):
@@ -194,10 +186,12 @@ class Controller:
             self.emit(ev.Counted(state.taken, state.stored))
         if _DOOR in state.sensors and not self.memory.disturbed:
             self.remember(disturbed=True)
-            self.raise_fault("E18")
-        for part, ends in _CONTRADICTIONS.items():
-            if self.state not in _STANDING_STILL and all(f"{part}.{e}" in state.sensors for e in ends):
-                self.raise_fault("E52", part=part)
+            if self.state is not State.TECHNICIAN:
+                self.raise_fault("E18")
+        if self.board and self.state not in _STANDING_STILL:
+            moving = tuple(self.operations.pending.values())
+            if trouble := self._plausible.contradiction(state, moving, self.board.description.capacity):
+                self.raise_fault(trouble.code, **trouble.values)
         if self._activity:
             self._activity.see(state, self.now_us)
 
@@ -218,8 +212,8 @@ class Controller:
         pending = self.operations.end(op)
         if pending is None:
             return
-        if reason is None and pending.sent and pending.limit_us is not None:
-            self._learn(f"{pending.part} {pending.verb}", pending.part, self.now_us - pending.ordered_us)
+        if reason is None and pending.sent_us is not None and pending.limit_us is not None:
+            self._learn(f"{pending.part} {pending.verb}", pending.part, self.now_us - pending.sent_us)
         dealt_with = self._activity.ended(pending, reason, self.now_us) if self._activity else True
         if reason is None or dealt_with or pending.stopping:
             return
@@ -228,7 +222,8 @@ class Controller:
             # the table has been stopped half way, and nothing is taken for done.
             self._unexplained_us = self._unexplained_us or self.now_us + EXPLAIN_US
             return
-        code, values = faults.of_failure(PartKind(pending.part.partition(".")[0]), pending.part, reason)
+        kind, far = PartKind(pending.part.partition(".")[0]), pending.verb is ev.Verb.STROKE_FAR
+        code, values = faults.of_failure(kind, pending.part, reason, far)
         self._doubt(Trouble(code, values))
         self.raise_fault(code, **values)
 
@@ -241,10 +236,27 @@ class Controller:
             self.memory = self.memory.but(mistrust=True)
 
     def _learn(self, stroke: str, part: str, took_us: int) -> None:
-        slower = self._timing.record(stroke, took_us)
-        if slower is not None:
-            self.emit(ev.WarningRaised("E65", {"part": part, "percent": slower}))
-            self.journal("warning", {"code": "E65", "part": part, "percent": slower})
+        verdict = self.timing.record(stroke, took_us)
+        if verdict.learned:
+            self.journal("timing", {"timing": self.timing.to_json()})
+        if verdict.slowed is not None:
+            self._warn("E65", part=part, percent=verdict.slowed)
+
+    def _warn(self, code: str, **values: Any) -> None:
+        self.emit(ev.WarningRaised(code, values))
+        self.journal("warning", {"code": code, **values})
+
+    def _jog(self, asked: ev.Jog) -> None:
+        """Let a program turn a motor, in technician mode only; who began is written down before it turns."""
+        technician = self._activity
+        reason: str | None = "refuse.jog"
+        if self.connected and isinstance(technician, Technician):
+            if not self.moving:
+                said = {"source": asked.source, "part": asked.part, "direction": asked.direction}
+                self.operations.after = self.journal("jog", said)
+            reason = technician.jog(asked.part, asked.direction, self.now_us)
+        if reason:
+            self.emit(ev.Refused(asked.source, "JOG", reason, {"part": asked.part}))
 
     def _hello(self, hello: ev.Hello) -> None:
         known = self.board
@@ -257,6 +269,11 @@ class Controller:
             said = {"uid": hello.uid, "firmware": hello.firmware, "reset_cause": hello.reset_cause}
             self.journal("board", {**said, "table": hello.description.table})
             self._queue.append(Trigger.BOARD_RESET)
+            if self.memory.without:
+                self.remember(without=())  # it may have been mended while the power was off
+            if set(hello.keys) >= LIFT_KEYS and self.state in (State.UNHOMED, State.FAULT):
+                self._queue.append(Trigger.TECHNICIAN)  # both lift keys held at power-on, as of old
+        self._plausible.greet()
         self._see(hello.state)
         self.hand.remind(self.now_us)
         if isinstance(self._activity, Homing):
@@ -269,6 +286,8 @@ class Controller:
         self._board_stop = reason
         if reason == StopReason.SILENCE:
             self._name_fault("E13" if self._speed > 1 else "E12", {"speed": self._speed})
+        elif reason == StopReason.DOOR and self.state is State.TECHNICIAN:
+            self._activity = self._begin(State.TECHNICIAN, False)  # the technician's own hand
         elif reason in list(_STOPS):
             self._name_fault(_STOPS[StopReason(reason)], {})
         elif self.state not in _STANDING_STILL:
@@ -340,6 +359,10 @@ class Controller:
     def _update_memory(self, old: State, new: State) -> None:
         before, self.memory = self.memory, remembered(self.memory, old, new)
         if old is State.FAULT:
+            if self.fault and self.fault.code == "E53" and new is State.UNHOMED:
+                # RESET is a person's word to go on without that sensor until it is mended.
+                without = {*self.memory.without, self.fault.values["sensor"]}
+                self.memory = self.memory.but(without=tuple(sorted(without)))
             self.fault = None
         if self.memory.standing is not before.standing:
             self.hand.stand(self.memory.standing)

@@ -32,11 +32,12 @@ class State(StrEnum):
     STOPPED = "stopped"
     GIVING_UP = "giving_up"
     FAULT = "fault"
+    TECHNICIAN = "technician"
     OFF = "off"
 
 
 class Trigger(StrEnum):
-    """What can move the cycle; the first six come from keys, the rest from inside."""
+    """What can move the cycle; the first seven come from keys, the rest from inside."""
 
     START = "start"
     START_LONG = "start_long"
@@ -44,6 +45,7 @@ class Trigger(StrEnum):
     STOP = "stop"
     RESET = "reset"
     POWER = "power"
+    TECHNICIAN = "technician"
     HOMED = "homed"
     CONSOLE_UP = "console_up"
     CONSOLE_DOWN = "console_down"
@@ -124,7 +126,11 @@ Cell = tuple[Go, ...] | Refuse | Ignore
 _S, _T = State, Trigger
 
 _GO: dict[State, dict[Trigger, tuple[Go, ...]]] = {
-    _S.UNHOMED: {_T.START_LONG: (Go(_S.HOMING),), _T.POWER: (Go(_S.OFF),)},
+    _S.UNHOMED: {
+        _T.START_LONG: (Go(_S.HOMING),),
+        _T.TECHNICIAN: (Go(_S.TECHNICIAN),),
+        _T.POWER: (Go(_S.OFF),),
+    },
     _S.HOMING: {
         _T.HOMED: (Go(_S.STOPPED, "unfinished"), Go(_S.LOADED, "loaded"), Go(_S.REST)),
     },
@@ -156,7 +162,12 @@ _GO: dict[State, dict[Trigger, tuple[Go, ...]]] = {
         _T.POWER: (Go(_S.OFF),),
     },
     _S.GIVING_UP: {_T.RAISED: (Go(_S.REST),)},
-    _S.FAULT: {_T.RESET: (Go(_S.UNHOMED),), _T.POWER: (Go(_S.OFF),)},
+    _S.FAULT: {
+        _T.RESET: (Go(_S.UNHOMED),),
+        _T.TECHNICIAN: (Go(_S.TECHNICIAN),),
+        _T.POWER: (Go(_S.OFF),),
+    },
+    _S.TECHNICIAN: {_T.RESET: (Go(_S.UNHOMED),), _T.POWER: (Go(_S.OFF),)},
     _S.OFF: {_T.POWER: (Go(_S.UNHOMED),)},
 }
 _EVERYWHERE = {

@@ -3,16 +3,18 @@
 from typing import Any, Protocol
 
 from tablectl.rules import ruleset
+from tablectl.table import console, panel
 from tablectl.table import events as ev
-from tablectl.table import panel
 from tablectl.table.cycle import Cell, Refuse, State, Trigger
 from tablectl.table.hand import Hand
 from tablectl.table.intents import Intent, Key, Phase
 from tablectl.table.keys import Asked, Keys
 from tablectl.table.memory import Memory, Standing
+from tablectl.table.technician import Technician
 
 _DICE = (Intent.DICE, Intent.DICE_EAST, Intent.DICE_SOUTH, Intent.DICE_WEST, Intent.DICE_NORTH)
 _TRIGGERS = {Intent.ADD: Trigger.ADD, Intent.STOP: Trigger.STOP, Intent.RESET: Trigger.RESET}
+_OFF_AT_ONCE = (State.OFF, State.UNHOMED, State.FAULT, State.TECHNICIAN)
 _HAND_STATES = (State.REST, State.WASHING, State.PROBING, State.DIAGNOSING)
 
 
@@ -35,8 +37,18 @@ class Table(Protocol):
         """Return where the cycle is."""
         ...
 
+    @property
+    def door_open(self) -> bool:
+        """Tell whether the service door is open."""
+        ...
+
     def emit(self, effect: Any) -> None:
         """Let an effect out."""
+        ...
+
+    @property
+    def technician(self) -> Technician | None:
+        """Return technician mode, where the table is in it."""
         ...
 
     def fire(self, trigger: Trigger) -> Cell:
@@ -53,6 +65,10 @@ class Table(Protocol):
 
     def stop_everything(self) -> None:
         """Stop the board."""
+        ...
+
+    def raise_fault(self, code: str, **values: Any) -> None:
+        """Stop everything and say why."""
         ...
 
 
@@ -106,7 +122,9 @@ class Desk:
         key, table = asked.key, self._table
         if table.state is State.UNHOMED:
             # Only what is in sight of the table may cause its first motion.
-            if asked.long:
+            if asked.long and table.memory.disturbed:
+                table.raise_fault("E18")  # the question about the door was never answered
+            elif asked.long:
                 table.fire(Trigger.START_LONG)
             elif key.source.startswith("local:"):
                 self._refuse(key, "refuse.person_needed")
@@ -118,8 +136,16 @@ class Desk:
                 self._trigger(key, Trigger.START)
 
     def _trigger(self, key: Key, trigger: Trigger) -> None:
-        table = self._table
-        if trigger is Trigger.RESET and table.state is State.FAULT:
+        table, without = self._table, self._table.memory.without
+        if trigger is Trigger.ADD and table.state is State.FAULT and table.door_open:
+            trigger = Trigger.TECHNICIAN  # both lift keys, with the table open
+        if reason := console.refusal(table.state, trigger, key.source, without):
+            self._refuse(key, reason)
+            return
+        if console.stands_instead(table.state, trigger, without):
+            table.stop_everything()
+            trigger = Trigger.STOP
+        if trigger is Trigger.RESET and table.state in (State.FAULT, State.TECHNICIAN):
             if table.journal_dead:
                 self._refuse(key, "refuse.journal_dead")
                 return
@@ -132,7 +158,7 @@ class Desk:
     def _door_answer(self, key: Key) -> bool:
         """Take RESET, with the door shut, as a person's word that no tile was taken out."""
         table = self._table
-        if table.seen and "door.open" in table.seen.sensors:
+        if table.door_open:
             self._refuse(key, "refuse.door_open")
             return False
         table.journal("door", {"answer": "no tile was taken", "source": key.source})
@@ -161,7 +187,10 @@ class Desk:
 
     def _power(self, key: Key) -> None:
         table = self._table
-        table.wishes_off = table.state not in (State.OFF, State.UNHOMED, State.FAULT)
+        if reason := console.refusal(table.state, Trigger.POWER, key.source, table.memory.without):
+            self._refuse(key, reason)
+            return
+        table.wishes_off = table.state not in _OFF_AT_ONCE
         found = table.fire(Trigger.POWER)
         if isinstance(found, Refuse):
             table.wishes_off = False
@@ -222,12 +251,16 @@ class Desk:
             return panel.READY
         if table.state is State.WASHING and table.seen:
             return panel.count(sum(table.seen.taken))
+        if table.state is State.TECHNICIAN and table.technician:
+            return panel.part(table.technician.chosen[0])
+        if table.state is State.STOPPED and table.memory.raising and table.seen and any(table.seen.unsure):
+            return panel.unknown_wall(table.seen.unsure.index(True) + 1)
         return panel.WORDS.get(table.state, "    ")
 
     def lamps(self) -> tuple[str, ...]:
         """Return the lamps that are lit."""
         table = self._table
         ready = table.state is State.REST and table.memory.stored is not None
-        lit = {"ready": ready, "reset": table.state in (State.UNHOMED, State.FAULT)}
+        lit = {"ready": ready, "reset": table.state in (State.UNHOMED, State.FAULT, State.TECHNICIAN)}
         lit[f"dealer.S{table.memory.dealer + 1}"] = table.state is not State.OFF
         return tuple(name for name, on in lit.items() if on)

@@ -91,6 +91,22 @@ class PanelKey:
 
 
 @dataclass(frozen=True, slots=True)
+class SensorMissed:
+    """An end sensor told nothing though its mechanism has passed it; the board goes on without it."""
+
+    sensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Jog:
+    """A program's button for one motor is held (technician mode): `direction` is 1 or -1."""
+
+    source: str
+    part: str
+    direction: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """An order has left for the board."""
 
@@ -164,6 +180,10 @@ class Verb(StrEnum):
     STROKE_HOME = "stroke_home"
     STROKE_FAR = "stroke_far"
     STROKE_TURN = "stroke_turn"
+    STROKE_HOME_TIMED = "stroke_home_timed"
+    STROKE_FAR_TIMED = "stroke_far_timed"
+    JOG = "jog"
+    JOG_BACK = "jog_back"
     FILL = "fill"
     STOP = "stop"
     RENEW = "renew"

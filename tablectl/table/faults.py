@@ -82,9 +82,17 @@ _NOT_REACHED = {
 _END_REASONS = frozenset({"TIMEOUT", "STALL"})
 
 
-def of_failure(kind: PartKind, part: str, reason: str) -> tuple[str, dict[str, Any]]:
-    """Return the code and the values for an operation that failed on a part."""
+_MISSED = {PartKind.STACKER: "open", PartKind.CONVEYOR: "open", PartKind.LIFT: "home"}
+
+
+def of_failure(kind: PartKind, part: str, reason: str, far: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return code and values for an operation that failed on a part; `far`: on its way to its far end."""
     side = part.partition(".")[2]
+    if reason == "SENSOR" and kind is PartKind.CONSOLE:
+        return "E53", {"sensor": "console.up" if far else "console.down"}
+    if reason == "SENSOR" and kind in _MISSED:
+        of = "stacker" if kind is PartKind.CONVEYOR else kind  # a FILL waits for its stacker
+        return "E54", {"sensor": f"{of}.{side}.{_MISSED[kind]}"}
     if reason == "COUNT":
         return "E26", {"side": side}
     if reason == "FEED_STALL":

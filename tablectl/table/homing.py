@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from firmware_protocol.description import PartKind
 from firmware_protocol.messages import StopReason
+from tablectl.table import console
 from tablectl.table.activity import Outcome, Procedure, Step, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, Hello, Verb
@@ -22,13 +23,21 @@ class Homing:
     """Homing; `clear(reason)` asks the board to leave its stop, and a new Hello answers."""
 
     def __init__(
-        self, operations: Operations, hello: Hello, state: BoardState, stop: int, clear: Callable[[int], None]
+        self,
+        operations: Operations,
+        hello: Hello,
+        state: BoardState,
+        stop: int,
+        clear: Callable[[int], None],
+        without: tuple[str, ...] = (),
     ) -> None:
         self._operations = operations
         self._hello = hello
         self._state = state
         self._stop = stop
         self._clear = clear
+        self._without = without
+        self._let_go = False
         self._tries = 0
         self._wish_us: int | None = None
         self._strokes: Procedure | None = None
@@ -55,11 +64,16 @@ class Homing:
         self._state = state
 
     def ended(self, pending: Pending, reason: str | None, now_us: int) -> bool:
-        """Pass the end of a stroke on."""
+        """Pass the end of a stroke on; a console that comes down by time wants a lift key held."""
+        if pending.verb is Verb.STROKE_HOME_TIMED and reason in ("ABORTED", "INTERLOCK"):
+            self._let_go = True
+            return True
         return self._strokes.ended(pending, reason, now_us) if self._strokes else False
 
     def advance(self, now_us: int) -> Outcome:
         """Return HOMED, or why it cannot be."""
+        if self._let_go:
+            return Trouble("E53", {"sensor": console.LOWER})
         if self._strokes:
             return self._strokes.advance(now_us)
         held = _HELD.get(StopReason(self._stop)) if self._stop in list(StopReason) else None
@@ -81,8 +95,10 @@ class Homing:
         seen = self._state.sensors
         stackers = self._hello.description.names(PartKind.STACKER)
         groups: list[list[Step]] = [[(Verb.STROKE_HOME, s)] for s in stackers if f"{s}.open" not in seen]
-        if "console.down" not in seen:
-            groups.append([(Verb.STROKE_HOME, "console")])
+        if console.LOWER not in seen:
+            if console.LOWER in self._without and console.UPPER not in seen:
+                groups.append([(Verb.STROKE_FAR, "console")])  # by time it starts from its upper sensor
+            groups.append([console.down(self._without)])
         groups += pairs(Verb.STROKE_HOME, [n for n in range(1, 5) if f"lift.S{n}.home" not in seen])
         self._strokes = Procedure(self._operations, groups, Trigger.HOMED)
         self._strokes.begin(now_us)

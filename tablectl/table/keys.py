@@ -6,10 +6,11 @@ from tablectl.table.cycle import State
 from tablectl.table.intents import Intent, Key, Phase
 
 HOLD_US = 1_500_000  # START held this long, in sight of the table, may cause the first motion
-# Both lift keys add tiles while a set is washed; elsewhere they are plain START, once.
-_CHORD_STATES = frozenset({State.WASHING, State.PROBING, State.DIAGNOSING, State.STOPPED})
+# Both lift keys add tiles while a set is washed, and begin technician mode where the service door is open;
+# elsewhere they are plain START, once.
+_CHORD_STATES = frozenset({State.WASHING, State.PROBING, State.DIAGNOSING, State.STOPPED, State.FAULT})
 _DICE = (Intent.DICE_EAST, Intent.DICE_SOUTH, Intent.DICE_WEST, Intent.DICE_NORTH)
-_LIFTS = frozenset({"lift.1", "lift.2"})
+LIFT_KEYS = frozenset({"lift.1", "lift.2"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Keys:
         """Take in which panel keys the board says are held: they mean nothing until they were let go."""
         self._held = set(held)
 
+    def note(self, name: str, down: bool) -> None:
+        """Take in a key of the panel that means something else now."""
+        (self._held.add if down else self._held.discard)(name)
+
     def forget_holds(self) -> None:
         """Let a START that is held now count no longer: it was pressed for something else."""
         self._holding = None
@@ -45,7 +50,7 @@ class Keys:
         kind, _, which = name.partition(".")
         if kind == "dice":
             return Asked(Key(source, _DICE[(int(which[1:]) - 1 - dealer) % 4], Phase.DOWN))
-        if not self._held >= _LIFTS:
+        if not self._held >= LIFT_KEYS:
             return Asked(Key(source, Intent.START, Phase.DOWN), long=True)
         return Asked(Key(source, Intent.ADD, Phase.DOWN)) if state in _CHORD_STATES else None
 

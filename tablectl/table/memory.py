@@ -35,6 +35,7 @@ class Memory:
     disturbed: bool = False  # the door was open, and nobody has said yet that no tile was taken
     mistrust: bool = False  # the stores did not hold what they should: nothing is built on them
     recount: tuple[str, ...] = ()  # sides whose eye and slot disagreed: their belts are emptied first
+    without: tuple[str, ...] = ()  # dead end sensors of the console that a person has said to go on without
     washed_us: int = 0  # how long the unfinished wash has run, pauses left out
 
     def but(self, **changes: Any) -> "Memory":
@@ -59,6 +60,7 @@ class Memory:
             disturbed=data["disturbed"],
             mistrust=data["mistrust"],
             recount=tuple(data["recount"]),
+            without=tuple(data.get("without", ())),
             washed_us=data["washed_us"],
             standing=standing
             and Standing(

@@ -9,7 +9,9 @@ from tablectl.table.events import Command, JournalId, OpId, Verb
 RENEW_US = 700_000  # the board's lease is 2 s: two renewals may be lost
 STOP_LIMIT_US = 2_000_000
 DISK_LIMIT_US = 5_000_000  # an order that waits longer than this for its journal entry waits for a dead disk
-LEASED = frozenset({Verb.RUN, Verb.RUN_BACK, Verb.FILL})
+JOG_RENEW_US = 100_000  # that of a jog is 300 ms
+JOGS = frozenset({Verb.JOG, Verb.JOG_BACK})
+LEASED = frozenset({Verb.RUN, Verb.RUN_BACK, Verb.FILL}) | JOGS
 
 
 @dataclass(slots=True)
@@ -20,9 +22,14 @@ class Pending:
     verb: Verb
     part: str
     ordered_us: int
-    sent: bool = False
+    sent_us: int | None = None
     limit_us: int | None = None
     stopping: bool = False  # we have ended it, and its failure is expected
+
+    @property
+    def sent(self) -> bool:
+        """Tell whether it has left for the board."""
+        return self.sent_us is not None
 
     @property
     def side(self) -> str:
@@ -68,9 +75,9 @@ class Operations:
         pending = self.pending.get(op)
         if pending is None or pending.sent:
             return
-        pending.sent = True
+        pending.sent_us = now_us
         if pending.verb in LEASED:
-            self._renew_us = self._renew_us or now_us + RENEW_US
+            self._renew_us = self._renew_us or now_us + _renewal_us(pending)
         elif pending.limit_us is None:
             # The board ends a stroke by itself: out, back and out once more, each within twice its time.
             pending.limit_us = now_us + 8_000 * self._stroke_ms(pending.part) + 1_000_000
@@ -114,7 +121,7 @@ class Operations:
         if not leased:
             self._renew_us = None
         elif self._renew_us is not None and self._renew_us <= now_us:
-            self._renew_us = now_us + RENEW_US
+            self._renew_us = now_us + min(map(_renewal_us, leased))
             for p in leased:
                 self._emit(Command(p.op, Verb.RENEW, p.part))
 
@@ -132,3 +139,7 @@ class Operations:
     def _due_us(self, p: Pending) -> int | None:
         """Return by when a move must have ended; before it is sent, by when the disk must have let it go."""
         return p.limit_us if p.sent or p.limit_us else p.ordered_us + self._disk_limit_us
+
+
+def _renewal_us(pending: Pending) -> int:
+    return JOG_RENEW_US if pending.verb in JOGS else RENEW_US

@@ -50,3 +50,13 @@ def broken(wall: int, stack: int) -> str:
 def count(tiles: int) -> str:
     """Show how many tiles of the wash have been counted."""
     return f"{tiles:4d}"
+
+
+def part(number: int) -> str:
+    """Show which motor the keys turn in technician mode."""
+    return f"t {number:2d}"
+
+
+def unknown_wall(side: int) -> str:
+    """Ask for a look at a wall: whether it stands is not known."""
+    return f"S{side}--"

@@ -4,19 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tablectl.rules import ruleset
+from tablectl.table import console
 from tablectl.table.activity import STOP_FEEDS, Activity, Procedure
 from tablectl.table.adding import Adding
 from tablectl.table.cycle import State, Trigger
 from tablectl.table.diagnosis import Diagnosis
-from tablectl.table.events import BoardState, Hello, Verb
+from tablectl.table.events import BoardState, Hello
 from tablectl.table.giving_up import GivingUp
 from tablectl.table.homing import Homing
 from tablectl.table.memory import Memory, Standing, WashOrder
 from tablectl.table.operations import Operations
 from tablectl.table.raise_walls import RaiseWalls
 from tablectl.table.sorter import Probe, Wash
-
-_UP, _DOWN = (Verb.STROKE_FAR, "console"), (Verb.STROKE_HOME, "console")
+from tablectl.table.technician import Technician
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ def activity(new: State, at: Situation) -> Activity | None:
     tiles = order.tiles if order else ()
     match new:
         case State.HOMING:
-            return Homing(operations, at.hello, seen, at.stop, at.clear)
+            return Homing(operations, at.hello, seen, at.stop, at.clear, at.memory.without)
         case State.OPENING:
-            return Procedure(operations, [[_UP]], Trigger.CONSOLE_UP)
+            return Procedure(operations, [[console.up(at.memory.without)]], Trigger.CONSOLE_UP)
         case State.CLOSING | State.ADD_CLOSING:
-            return Procedure(operations, [[_DOWN]], Trigger.CONSOLE_DOWN)
+            return console.Lowering(operations, at.memory.without)
         case State.ADD_OPENING:
-            return Adding(operations, tiles, seen)
+            return Adding(operations, tiles, seen, at.memory.without)
         case State.GIVING_UP:
             return GivingUp(operations, seen, at.memory.recount)
         case State.HALTING:
@@ -58,6 +58,8 @@ def activity(new: State, at: Situation) -> Activity | None:
             return Probe(operations, tiles, seen)
         case State.DIAGNOSING:
             return Diagnosis(operations, tiles, seen)
+        case State.TECHNICIAN:
+            return Technician(operations, at.hello.description)
         case _:
             return None
 

@@ -1,10 +1,23 @@
-"""Learned times: how long each mechanism takes, and when one begins to drag."""
+"""Learned times: how long each mechanism takes, and when one begins to drag.
 
+The journal keeps what was learned, so that a drift over months is seen although the table is off at night.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 LEARN = 20  # strokes that make the mean; fewer say nothing
 LAST = 5
 DRIFT = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a stroke has shown: `slowed` down by how many %, told once; `learned`: a mean is complete."""
+
+    slowed: int | None = None
+    learned: bool = False
 
 
 @dataclass(slots=True)
@@ -16,23 +29,28 @@ class _Learned:
 
 
 class Timing:
-    """The mean time per mechanism and kind of stroke, learned over its first strokes."""
+    """The mean time per mechanism and kind of stroke; `kept` is what `to_json` gave before."""
 
-    def __init__(self) -> None:
-        self._learned: dict[str, _Learned] = {}
+    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
+        self._learned = {
+            stroke: _Learned(LEARN, float(mean_us))
+            for stroke, mean_us in (kept or {}).items()
+            if isinstance(mean_us, int | float) and mean_us > 0
+        }
 
-    def record(self, stroke: str, took_us: int) -> int | None:
-        """Take in how long a stroke took; return by how many % it has slowed down, once, when it has."""
+    def to_json(self) -> dict[str, int]:
+        """Return the complete means in µs."""
+        return {s: round(known.mean_us) for s, known in self._learned.items() if known.count >= LEARN}
+
+    def record(self, stroke: str, took_us: int) -> Verdict:
+        """Take in how long a stroke took."""
         known = self._learned.setdefault(stroke, _Learned())
         if known.count < LEARN:
             known.count += 1
             known.mean_us += (took_us - known.mean_us) / known.count
-            return None
+            return Verdict(learned=known.count == LEARN)
         known.last_us = (*known.last_us[-(LAST - 1) :], took_us)
         now_us = sum(known.last_us) / len(known.last_us)
         slow = len(known.last_us) == LAST and now_us > DRIFT * known.mean_us
-        if slow and not known.warned:
-            known.warned = True
-            return round(100 * (now_us / known.mean_us - 1))
-        known.warned = known.warned and slow
-        return None
+        tells, known.warned = slow and not known.warned, slow
+        return Verdict(slowed=round(100 * (now_us / known.mean_us - 1)) if tells else None)
