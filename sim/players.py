@@ -17,6 +17,7 @@ HOLD_US = 1_900_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
+_LIFT = "E41 "  # the display says that a lift does not come home
 _MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
 
@@ -274,6 +275,8 @@ class Players:
     def _act(self, key: str, held_us: int) -> None:
         if key == "RESET" and self._repair:
             self._repair()  # first the cause, then the key
+            if self._last_fault == _LIFT:
+                self._pull_what_is_in_the_way()
         self._last_key = key
         self._press(key, held_us)
         self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
@@ -304,6 +307,12 @@ class Players:
             self._pulled = True
         self._given_up = False
         self._consider()
+
+    def _pull_what_is_in_the_way(self) -> None:
+        """Take off the walls under which a lift is held: it has more to bring up."""
+        for side in self._machine.sides:
+            if side.wall.tiles and side.store.tiles:
+                side.pull_wall(self.table)
 
     def _end_hand(self) -> None:
         self.hands_played += 1

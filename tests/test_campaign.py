@@ -15,6 +15,7 @@ from sim.lab.campaign_plan import faults_of
 from sim.lab.rig import Rig
 from sim.table import SimTable, TableOptions
 from sim.tiles import Place
+from tablectl.table import events as ev
 from tablectl.table.faults import catalogue
 from tablectl.table.ledger import Count
 
@@ -224,3 +225,26 @@ def test_what_lies_about_of_the_other_set_is_not_put_in_where_tiles_are_missing(
         at.lay(side.store, A=33)
     at.lay(at.people.table, B=4)
     assert at.people._wish("cont") == ("START", 0)
+
+
+def test_a_wall_under_which_a_lift_is_held_is_pulled_off_and_no_other() -> None:
+    at = Open("E41 ")
+    first, second, third, _ = at.table.machine.sides
+    at.lay(first.wall, A=34)
+    at.lay(second.store, A=34)
+    at.lay(third.wall, A=8)
+    at.lay(third.store, A=1)
+    at.people._act("RESET", 0)
+    assert [at.lies(s.wall) for s in (first, second, third)] == [{"A": 34}, {}, {}]
+    assert at.lies(at.people.table) == {"A": 8}
+
+
+def test_a_table_that_denies_the_tiles_in_it_is_looked_at() -> None:
+    """A drum that has lost its plug before the first wash brings no tile to any eye."""
+    unplugged = campaign_hand.Planned(5 * S, "disconnected", "drum", "")
+    watch = campaign_hand._Watch(Rig(campaign_hand._options("riichi", 1)), "unplugged", [unplugged])
+    watch.play()
+    assert watch.ended()
+    assert (watch.wrong, watch.codes) == ([], [])
+    halts = [e for _, e in watch._rig.announced if isinstance(e, ev.StateChanged) and e.new == "halting"]
+    assert len(halts) == campaign_hand.DENIED

@@ -27,6 +27,7 @@ PUSH_US = 1_400_000  # no player pushes tiles in sooner after the console is up
 PASSING = ("power-cut", "unplug")  # nothing that is said at the table can tell that these last
 PEOPLE = ("missing", "extra", "mixed")  # what people do with tiles; it happens when they push them in
 DARK = "no power"
+DENIED = 2  # so often do people believe a table that says that nothing was put in
 _RESTS = ("rest", "stopped", "unhomed", "fault", "loaded", "open", "add_open")
 
 Kinds = dict[str, tuple[str, ...]]
@@ -131,6 +132,7 @@ class _Watch:
         self._said: set[str] = set()
         self._seen = self._slips = 0
         self._lost_us = self._still_us = 0
+        self._denied = 0
         self._state = ""
 
     def play(self) -> None:
@@ -172,6 +174,8 @@ class _Watch:
         for _, effect in rig.announced[self._seen :]:
             if isinstance(effect, ev.FaultRaised):
                 self._code(effect.code)
+            elif isinstance(effect, ev.StateChanged):
+                self._denied += effect.new == "halting" and bool(rig.table.machine.drum.place.tiles)
             elif isinstance(effect, ev.Crashed):
                 self._wrong(f"crash {effect.error.strip().splitlines()[-1]}")
         self._seen = len(rig.announced)
@@ -203,12 +207,14 @@ class _Watch:
         waits = rig.controller.state == "open" and not rig.table.machine.console.on["console.up"]
         if rig.controller.connected and not waits:
             self._lost_us = rig.world.now_us
-        elif rig.world.now_us - self._lost_us > PATIENCE_US:
-            self._lost_us = rig.world.now_us
-            for planned in self._come:
-                rig.world.post(rig.world.now_us, "table", Mend(planned.now))
-            if waits:
-                rig.press("START")
+        lost = rig.world.now_us - self._lost_us > PATIENCE_US
+        if not lost and self._denied < DENIED:
+            return
+        self._lost_us, self._denied = rig.world.now_us, 0
+        for planned in self._come:
+            rig.world.post(rig.world.now_us, "table", Mend(planned.now))
+        if waits and lost:
+            rig.press("START")
 
     def _code(self, code: str) -> None:
         self.codes.append(code)
