@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
+from firmware_protocol.catalogue import LANGUAGES, language
 from sim.faults import FaultSpecError
 from sim.model import ModelError, load
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
+from sim.texts import TEXTS
 from sim.tiles import SETS
 
-TEXTS = Catalogue(Path(__file__).with_name("texts.toml"))
 _LANG = language()
 
 
@@ -63,7 +63,7 @@ def main(
         )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
     except FaultSpecError as error:
-        click.echo(TEXTS("sim.bad_fault", lang, why=error), err=True)
+        click.echo(TEXTS("sim.bad_fault", lang, why=error.text(lang)), err=True)
         sys.exit(2)
     except ModelError as error:
         click.echo(TEXTS("sim.bad_model", lang, why=error), err=True)

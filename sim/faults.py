@@ -14,6 +14,7 @@ from sim.agenda import Agenda
 from sim.board.board import Board
 from sim.mechanics.crank import TURN
 from sim.mechanics.machine import Machine
+from sim.texts import TEXTS
 
 _SPEC = re.compile(
     r"(?P<kind>[a-z-]+):(?P<part>[A-Za-z0-9.]+)"
@@ -26,7 +27,19 @@ _BOUNCE_US = 4_000
 
 
 class FaultSpecError(ValueError):
-    """A fault that the simulated table cannot have; the text says why."""
+    """A fault that the simulated table cannot have; `key` says why: its grammar, kind or part."""
+
+    def __init__(self, key: str, **values: str) -> None:
+        super().__init__(key, values)
+        self.key = key
+        self.values = values
+
+    def text(self, lang: str) -> str:
+        """Return why, in a language."""
+        return TEXTS(f"bad_fault.{self.key}", lang, **self.values)
+
+    def __str__(self) -> str:
+        return self.text("en")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +172,12 @@ class Faults:
         """Read a fault; FaultSpecError says what is wrong with it."""
         match = _SPEC.fullmatch(text)
         if match is None:
-            raise FaultSpecError(f"{text!r} is no fault; write kind:part@time+duration, as in jam:S2@12s+5s.")
+            raise FaultSpecError("grammar", found=text)
         kind = self.kinds.get(match["kind"])
         if kind is None:
-            raise FaultSpecError(f"{match['kind']!r} is no kind of fault; there are {', '.join(self.kinds)}.")
+            raise FaultSpecError("kind", found=match["kind"], known=", ".join(self.kinds))
         if match["part"] not in kind.parts:
-            raise FaultSpecError(
-                f"{match['part']!r} cannot have the fault {match['kind']}; there are {', '.join(kind.parts)}."
-            )
+            raise FaultSpecError("part", kind=match["kind"], found=match["part"], known=", ".join(kind.parts))
         lasts = round(float(match["lasts"]) * 1_000_000) if match["lasts"] else None
         return FaultSpec(match["kind"], match["part"], round(float(match["time"] or 0) * 1_000_000), lasts)
 

@@ -17,6 +17,8 @@ HOLD_US = 1_900_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
+_LIFT = "E41 "  # the display says that a lift does not come home
+_MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
 
 
@@ -65,11 +67,14 @@ class Players:
         self._pulled = False
         self._pushed = False
         self._last_key = ""
+        self._last_fault = ""
         self._given_up = False  # the walls that come up are what was stored of a wash given up
         self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
         self._lose = 0
         self._strange = 0
         self._strangers: list[Tile] = []  # put in by mistake
+        self._mixed = False
+        self.slips: list[str] = []  # what people have really done wrong, by kind of fault
         self.floor = Place("floor")
         self._plan: Entry | None = None
 
@@ -83,6 +88,8 @@ class Players:
         if display != self._display:
             self._display = display
             self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE", "outP")
+            if _FAULT.fullmatch(display):
+                self._last_fault = display
             if display == "outP":
                 self._given_up, self._pulled, self._playing = True, False, False
             self._consider()
@@ -101,6 +108,24 @@ class Players:
         if len(lifted) == len([s for s in self._machine.sides if s.wall.tiles or s.store.tiles]):
             self._agenda.after(self._moment(2.0, 3.0), self._pull_walls)
 
+    def put_in(self, tiles: list[Tile]) -> None:
+        """Push tiles into the drum, with whatever people do wrong this time."""
+        order = _shuffled(tiles, self._rng)
+        lost, going = order[: self._lose], order[self._lose :]
+        for tile in lost:
+            tile.move(self.floor)
+        for tile in going:
+            tile.move(self._machine.drum.place)
+        backs = [t.back for t in order]
+        mine = _most(backs)
+        others = [t for p in (self.table, *self._boxes) for t in p.tiles if t.back != mine]
+        self._strangers = others[: self._strange]
+        for tile in self._strangers:
+            tile.move(self._machine.drum.place)
+        done = {"missing": lost, "extra": self._strangers, "mixed": self._mixed and len(set(backs)) > 1}
+        self.slips += [kind for kind, really in done.items() if really]
+        self._lose = self._strange = 0
+
     # --- what goes wrong with people ------------------------------------------------------------------------
 
     def lose(self, count: int) -> None:
@@ -116,6 +141,7 @@ class Players:
 
     def mix(self, count: int) -> None:
         """Exchange tiles of the two sets where both lie outside the machine; 0 sorts them by their backs."""
+        self._mixed = False
         if not count:
             self._sort()
             return
@@ -126,23 +152,35 @@ class Players:
                 tile.move(piles[1])
             for tile in second:
                 tile.move(piles[0])
+            self._mixed = True
 
     def _pile(self) -> Place | None:
         """Return the pile to push in: the hand that was played, else the set in its box."""
-        if self._machine.drum.place.tiles:
+        few = sum(self._complete) // 4  # so many tiles are no set: they were left over
+        if len(self._machine.drum.place) > few:
             return self.table  # a set lies in the drum already: only what belongs to it goes in
-        stray = len(self.table) < sum(self._complete) // 4  # a few tiles on the table are no hand
+        stray = len(self.table) < few
         box = next((b for b in self._boxes if b.tiles), None)
         return box if (box and stray) or not self.table.tiles else self.table
 
-    def _one_set(self, tiles: list[Tile]) -> list[Tile]:
-        """Return the tiles of one set where two lie about: those whose backs are of what is in the drum."""
-        drum = self._machine.drum.place.tiles
-        if not self._complete or len(tiles) + len(drum) <= sum(self._complete):
+    def _set_from(self, pile: Place) -> list[Tile]:
+        """Return what goes in: the pile as it lies, with what lies about where it is too small for a set.
+
+        Only where it is too much do people look at the backs: what is of the other set comes out of the drum,
+        and what belongs to this one is gathered from everywhere.
+        """
+        drum, total = self._machine.drum.place, sum(self._complete)
+        tiles = list(pile.tiles)
+        if total and len(drum) + len(tiles) > total:
+            wanted = _most([t.back for t in drum.tiles or tiles])
+            for tile in [t for t in drum.tiles if t.back != wanted]:
+                tile.move(self.table)
+            about = [t for p in (self.table, *self._boxes) for t in p.tiles]
+            tiles = [t for t in about if t.back == wanted][: total - len(drum)]
+        elif pile is self.table:
             return tiles
-        backs = [t.back for t in (drum or tiles)]
-        wanted = max(sorted(set(backs)), key=backs.count)
-        return [t for t in tiles if t.back == wanted]
+        lacks = max(0, total - len(drum) - len(tiles))
+        return tiles + [t for t in self.table.tiles if t not in tiles][:lacks]
 
     def _wrong_tiles(self) -> list[Tile]:
         """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
@@ -165,13 +203,18 @@ class Players:
             for tile in list(drum.tiles):
                 tile.move(self.table)  # every wall is complete: what is left is too much
             return
-        backs = [t.back for s in sides for t in s.store.tiles]
-        inside = len(drum) + sum(len(p) for s in sides for p in (s.store, s.mouth.belt, s.mouth.slot))
-        mine = [t for t in self.table.tiles if backs and t.back == max(sorted(set(backs)), key=backs.count)]
-        for tile in mine[: max(0, sum(self._complete) - inside)]:
-            tile.move(drum)  # of the set that is washed, and lies about
         for tile in self._wrong_tiles():
-            tile.move(self._machine.drum.place if tile.place is self.floor else self.table)
+            tile.move(drum if tile.place is self.floor else self.table)
+        for tile in self._lacking():
+            tile.move(drum)
+
+    def _lacking(self) -> list[Tile]:
+        """Return the tiles that lie about and belong to the set in the machine, by their backs."""
+        inside = [p for s in self._machine.sides for p in (s.store, s.mouth.belt, s.mouth.slot)]
+        backs = [t.back for p in (self._machine.drum.place, *inside) for t in p.tiles]
+        mine = _most(backs)
+        about = [t for t in self.table.tiles if t.back == mine]
+        return about[: max(0, sum(self._complete) - len(backs))]
 
     def _sort(self) -> None:
         piles = (self.table, *self._boxes)
@@ -180,9 +223,6 @@ class Players:
         for tile in [t for pile in piles for t in pile.tiles]:
             if tile.place is not home[tile.back]:
                 tile.move(home[tile.back])
-
-    def _other(self, source: Place) -> list[Tile]:
-        return [t for p in (self.table, *self._boxes) if p is not source for t in p.tiles]
 
     def _moment(self, least_s: float, most_s: float) -> int:
         return round(1_000_000 * self._rng.uniform(least_s, most_s))
@@ -208,7 +248,7 @@ class Players:
             return "START", HOLD_US
         if _FAULT.fullmatch(word) and self._repair:
             return "RESET", 0
-        if word == "cont" and (self._wrong_tiles() or self._heads()) and self._last_key != "ADD":
+        if word == "cont" and self._wants_add() and self._last_key != "ADD":
             return "ADD", 0
         if word == "Add " and self._pushed:
             return "START", 0
@@ -226,9 +266,17 @@ class Players:
             return _SEATS[word[3]], 0
         return "", 0
 
+    def _wants_add(self) -> bool:
+        """Tell whether a wash can only go on when somebody has reached into the table."""
+        if self._wrong_tiles() or self._heads():
+            return True
+        return self._last_fault in _MISSING and bool(self._lacking())
+
     def _act(self, key: str, held_us: int) -> None:
         if key == "RESET" and self._repair:
             self._repair()  # first the cause, then the key
+            if self._last_fault == _LIFT:
+                self._pull_what_is_in_the_way()
         self._last_key = key
         self._press(key, held_us)
         self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
@@ -244,17 +292,7 @@ class Players:
         source = self._pile()
         if source is not None and not self._fed and not self.done:
             self._fed = True
-            lacks = sum(self._complete) - len(source) if source in self._boxes else 0
-            stray = self.table.tiles[: max(0, lacks)]  # they made the last set too many: they belong here
-            order = _shuffled([*self._one_set(source.tiles), *stray], self._rng)
-            for tile in order[self._lose :]:
-                tile.move(self._machine.drum.place)
-            for tile in order[: self._lose]:
-                tile.move(self.floor)
-            self._strangers = self._other(source)[: self._strange]
-            for tile in self._strangers:
-                tile.move(self._machine.drum.place)
-            self._lose = self._strange = 0
+            self.put_in(self._set_from(source))
         self._pushed = True
         self._consider()
 
@@ -270,10 +308,21 @@ class Players:
         self._given_up = False
         self._consider()
 
+    def _pull_what_is_in_the_way(self) -> None:
+        """Take off the walls under which a lift is held: it has more to bring up."""
+        for side in self._machine.sides:
+            if side.wall.tiles and side.store.tiles:
+                side.pull_wall(self.table)
+
     def _end_hand(self) -> None:
         self.hands_played += 1
         self._playing = self._pulled = False
         self._consider()
+
+
+def _most(backs: list[str]) -> str:
+    """Return the colour that most of the tiles have, empty where there are none."""
+    return max(sorted(set(backs)), key=backs.count, default="")
 
 
 def _shuffled(tiles: list[Tile], rng: random.Random) -> list[Tile]:

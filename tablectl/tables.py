@@ -81,6 +81,15 @@ class Table:
             self._check_range(key, each, low, high)
         return tuple(value)
 
+    def seconds(self, key: str, most: float) -> float:
+        """Return a number of seconds, more than none and no more than `most`."""
+        value = self._get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(key, value, "number of seconds")
+        if not 0 < value <= most:  # TOML has nan, too
+            raise self.error("out_of_range", key, found=value, allowed=f"> 0, ≤ {most}")
+        return value
+
     def choice(self, key: str, kind: type[Choice]) -> Choice:
         """Return one of the words of `kind`."""
         word = self.text(key)
@@ -100,9 +109,27 @@ class Table:
             raise self._wrong(key, value, "table")
         return Table(value, self.file, self._texts, f"{self.path(key)}.", self._source)
 
+    def tables(self, key: str) -> "tuple[Table, ...]":
+        """Return the array of tables under `key`, with at least one entry."""
+        value = self._get(key)
+        if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+            raise self._wrong(key, value, "array of tables")
+        return tuple(
+            Table(v, self.file, self._texts, f"{self.path(key)}[{n}].", self._source)
+            for n, v in enumerate(value, 1)
+        )
+
     def pairs(self) -> dict[str, str]:
         """Return the whole table, all of whose values are strings."""
         return {key: self.text(key) for key in self._values}
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys that are there."""
+        return tuple(self._values)
+
+    def line(self, key: str = "") -> int:
+        """Return the line of `key`, or where the table begins."""
+        return _line(self._source, self.path(key) if key else self._path.removesuffix("."))
 
     def at(self, path: str) -> Any:
         """Return the raw value at a dotted path below this table, or None."""
@@ -133,24 +160,46 @@ class Table:
 
     def error(self, what: str, key: str, **values: Any) -> TablectlError:
         """Return the error that tells what is wrong with the value of `key`, and on which line."""
-        path = self.path(key)
-        line = _line(self._source, path)
-        return TablectlError(f"{self._texts}.{what}", file=self.file, line=line, key=path, **values)
+        values = {"file": self.file, "line": self.line(key), "key": self.path(key), **values}
+        return TablectlError(f"{self._texts}.{what}", **values)
 
 
 def _line(source: str, path: str) -> int:
     """Return the line of a dotted key, else of its table, else 1: tomllib does not say."""
-    *tables, key = path.split(".")
-    header, found, inside = f"[{'.'.join(tables)}]", 1, not tables
-    for number, text in enumerate(source.splitlines(), 1):
-        bare = text.strip()
-        if bare.startswith("["):
-            inside = bare.startswith(header) if tables else bare.startswith(f"[{key}")
-            if inside:
-                found = number
-        elif inside and bare.partition("=")[0].strip().strip("\"'") == key:
-            return number
-    return found
+    if not path:
+        return 1
+    lines = source.splitlines()
+    first, last, name = 0, len(lines), ""
+    steps = path.split(".")
+    for depth, step in enumerate(steps):
+        key, _, number = step.partition("[")
+        header = f"[{name}{key}]"
+        if number:  # the entry of an array of tables reaches to the header of the next one
+            heads = [n for n in range(first, last) if lines[n].strip().startswith(f"[{header}]")]
+            at = int(number.rstrip("]")) - 1
+            if at >= len(heads):
+                return _key_line(lines, first, last, key)
+            first, last = heads[at] + 1, heads[at + 1] if at + 1 < len(heads) else last
+        else:
+            found = next((n for n in range(first, last) if lines[n].strip().startswith(header)), None)
+            if found is None:  # a key, or a table written on one line
+                return _key_line(lines, first, last, key)
+            first = found + 1
+        name += f"{key}."
+        if depth == len(steps) - 1:
+            return first
+    return 1
+
+
+def _key_line(lines: list[str], first: int, last: int, key: str) -> int:
+    """Return the line of a key up to the next header, else where its table begins."""
+    for number in range(first, last):
+        text = lines[number].strip()
+        if text.startswith("["):
+            break
+        if text.partition("=")[0].strip().strip("\"'") == key:
+            return number + 1
+    return max(1, first)
 
 
 def _whole(value: object) -> bool:

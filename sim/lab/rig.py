@@ -46,6 +46,7 @@ class Rig:
         self._written_us: list[int] = []
         self._cut_us = 0
         self.last_byte_us = 0  # when the host last sent one
+        self.powered = True
         self.announced: list[tuple[int, Any]] = []
         self.shown: list[tuple[int, PanelShows]] = []
         self._entropy = random.Random(f"{options.entropy_seed}/entropy")
@@ -111,9 +112,11 @@ class Rig:
             case Plugged(in_):
                 self.world.post(now_us, "host", hl.Opened() if in_ else hl.Closed())
             case Mains(False):
+                self.powered = False
                 self._cut_us = now_us
                 self.world.replace("host", Dead())
             case Mains(True):
+                self.powered = True
                 self._restart_host()
             case PanelShows():
                 self.shown.append((now_us, effect))

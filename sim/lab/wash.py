@@ -4,18 +4,17 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import click
 
 from firmware_protocol import messages as m
-from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
+from firmware_protocol.catalogue import LANGUAGES, language
 from firmware_protocol.core import TICK
 from sim.model import MachineModel, ModelError, load
 from sim.table import SimTable, TableOptions
+from sim.texts import TEXTS
 from sim.tiles import SETS
 
-TEXTS = Catalogue(Path(__file__).parent.parent / "texts.toml")
 PROBE_US = 3_000_000  # feeders run on for so long after the last stack, to find a tile too many
 WITHIN_S = (18.0, 35.0)  # what makers and dealers give for a four-mouth table
 LIMIT_US = 180_000_000
