@@ -1,9 +1,10 @@
 """Texts in English and Chinese: TOML files of `key = { en = "…", zh = "…" }`, looked up by dotted key."""
 
+import argparse
 import locale
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ def language(wanted: str | None = None, environ: Mapping[str, str] = os.environ)
             code = locale.normalize(value)
             return "zh" if code.lower().startswith("zh") else "en"
     return "en"
+
+
+def asked_language(arguments: Sequence[str]) -> str:
+    """Return the language of --lang before the parser is made, for its own texts are in it."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--lang", default=None)
+    return language(first.parse_known_args(arguments)[0].lang)
 
 
 class Catalogue:

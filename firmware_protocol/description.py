@@ -6,35 +6,18 @@ unknown to the host.
 
 import json
 import zlib
-from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NoReturn
 
+from firmware_protocol import soundness
 from firmware_protocol.errors import DescriptionError
+from firmware_protocol.parts import Part, PartKind
+from firmware_protocol.texts import shown
+
+__all__ = ["FORMAT", "Description", "Part", "PartKind"]
 
 FORMAT = 1
 _MAX_SIZE = 16_384  # decompressed; a description of 30 parts and 50 sensors has about 3,000 bytes
-
-
-class PartKind(StrEnum):
-    """What a motor drives."""
-
-    DRUM = "drum"  # 大盘
-    CONVEYOR = "conveyor"  # 上牌, with the pick-up's gate
-    STACKER = "stacker"  # 推牌
-    LIFT = "lift"  # 升牌
-    CONSOLE = "console"  # 中升
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One motor and what it drives; `side` is 1…4, 0 for the drum and the console."""
-
-    name: str
-    kind: PartKind
-    side: int
-    stroke_ms: int  # end to end, or one turn of a lift; 0 where there are no ends
-    max_ma: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +45,7 @@ class Description:
         for index, part in enumerate(self.parts):
             if part.name == name:
                 return index
-        raise DescriptionError(f"this table has no part {name}")
+        raise DescriptionError("description.no_part", part=shown(name))
 
     def names(self, kind: PartKind) -> tuple[str, ...]:
         """Return the names of all parts of one kind, in the order of their ids."""
@@ -76,55 +59,132 @@ class Description:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Description":
         """Read a description; DescriptionError says what is wrong with it."""
-        unpacker = zlib.decompressobj()
-        try:
-            text = unpacker.decompress(data, _MAX_SIZE)
-            complete = unpacker.eof
-            table: dict[str, Any] = json.loads(text)
-            version = table.pop("format")
-            fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-            fields["parts"] = tuple(Part(**{**p, "kind": PartKind(p["kind"])}) for p in table["parts"])
-            found = cls(**fields)
-            found.check()
-        except (zlib.error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise DescriptionError(f"the board's description is unreadable: {error}") from error
-        if not complete:
-            raise DescriptionError("the board's description is cut off or too long")
-        if version != FORMAT:
-            raise DescriptionError(f"the board's description has format {version}; this host knows {FORMAT}")
+        table = _table(_unpacked(data))
+        version = table.pop("format", None)
+        if version != FORMAT or type(version) is not int:
+            raise DescriptionError("description.format", found=shown(version), known=FORMAT)
+        _has_exactly(cls, table, "")
+        if not isinstance(table["parts"], list):
+            _wrong("description.no_list", "parts", table["parts"])
+        parts = tuple(_read_part(n, part) for n, part in enumerate(table["parts"]))
+        found = cls(
+            table=_text(table, "table"),
+            simulated=_flag(table, "simulated"),
+            parts=parts,
+            sensors=_texts(table, "sensors"),
+            keys=_texts(table, "keys"),
+            lamps=_texts(table, "lamps"),
+            mouths=_count(table, "mouths"),
+            capacity=_counts(table, "capacity"),
+            dice=_text(table, "dice"),
+            max_total_ma=_count(table, "max_total_ma"),
+            max_lease_ms=_count(table, "max_lease_ms"),
+            silence_ms=_count(table, "silence_ms"),
+        )
+        found.check()
         return found
 
     def check(self) -> None:
         """Raise DescriptionError where the description contradicts itself."""
-
-        def refuse(why: str) -> None:
-            raise DescriptionError(f"the board's description contradicts itself: {why}")
-
-        names = [p.name for p in self.parts]
-        texts = (self.table, self.dice, *names, *self.sensors, *self.keys, *self.lamps)
-        if not all(isinstance(text, str) and text for text in texts):
-            refuse("a name is no text")
-        if not all(_is_count(p.max_ma) and (p.stroke_ms == 0 or _is_count(p.stroke_ms)) for p in self.parts):
-            refuse("a part's current or time is no whole number")
-        if len(set(names)) != len(names) or len(set(self.sensors)) != len(self.sensors):
-            refuse("two parts or sensors have one name")
-        if len(self.parts) > 255 or max(len(self.sensors), len(self.lamps)) > 32 or len(self.keys) > 8:
-            refuse("more parts, sensors, lamps or keys than the wire can number")
-        limits = (*self.capacity, self.mouths, self.max_total_ma, self.max_lease_ms, self.silence_ms)
-        if not all(_is_count(n) for n in limits):
-            refuse("a count or limit is no positive whole number")
-        if len(self.capacity) != 4 or self.mouths not in (4, 8):
-            refuse("a table has four sides and four or eight mouths")
-        if any(p.side not in (range(1, 5) if p.kind in _SIDED else (0,)) for p in self.parts):
-            refuse("a part stands at a side that is none")
-        for kind, count in _NEEDED.items():
-            if len(self.names(kind)) != (count or self.mouths):
-                refuse(f"{len(self.names(kind))} parts of kind {kind} at {self.mouths} mouths")
+        soundness.check(self)
 
 
-_SIDED = (PartKind.CONVEYOR, PartKind.STACKER, PartKind.LIFT)
-_NEEDED = {PartKind.DRUM: 1, PartKind.CONSOLE: 1, PartKind.LIFT: 4, PartKind.CONVEYOR: 0, PartKind.STACKER: 0}
+def _unpacked(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(data, _MAX_SIZE)
+    except zlib.error as error:
+        raise DescriptionError("description.not_zlib") from error
+    if not unpacker.eof:
+        key = "description.too_long" if len(text) >= _MAX_SIZE else "description.cut_off"
+        raise DescriptionError(key, limit=_MAX_SIZE)
+    return text
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 32
+def _table(text: bytes) -> dict[str, Any]:
+    try:
+        table = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise DescriptionError("description.not_json") from error
+    if not isinstance(table, dict):
+        raise DescriptionError("description.no_table", found=shown(table))
+    return table
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DescriptionError("description.field_twice", field=shown(twice))
+    return table
+
+
+def _has_exactly(cls: type[Any], table: dict[str, Any], where: str) -> None:
+    known = {f.name for f in fields(cls)}
+    for name in sorted(known - set(table)):
+        raise DescriptionError("description.missing", field=where + name)
+    for name in sorted(set(table) - known):
+        raise DescriptionError("description.unknown", field=shown(where + name))
+
+
+def _read_part(number: int, part: Any) -> Part:
+    where = f"parts[{number}]."
+    if not isinstance(part, dict):
+        raise DescriptionError("description.no_table", found=shown(part))
+    _has_exactly(Part, part, where)
+    kind = _text(part, "kind", where)
+    if kind not in list(PartKind):
+        raise DescriptionError("description.kind", found=shown(kind), known=", ".join(PartKind))
+    return Part(
+        name=_text(part, "name", where),
+        kind=PartKind(kind),
+        side=_whole(part, "side", where),
+        stroke_ms=_whole(part, "stroke_ms", where),
+        max_ma=_count(part, "max_ma", where),
+    )
+
+
+def _wrong(key: str, field: str, found: Any) -> NoReturn:
+    raise DescriptionError(key, field=field, found=shown(found))
+
+
+def _text(table: dict[str, Any], field: str, where: str = "") -> str:
+    if not isinstance(found := table[field], str):
+        _wrong("description.no_text", where + field, found)
+    return found
+
+
+def _flag(table: dict[str, Any], field: str) -> bool:
+    if not isinstance(found := table[field], bool):
+        _wrong("description.no_flag", field, found)
+    return found
+
+
+def _whole(table: dict[str, Any], field: str, where: str = "") -> int:
+    if type(found := table[field]) is not int or not 0 <= found < 1 << 32:
+        _wrong("description.no_whole", where + field, found)
+    return found
+
+
+def _count(table: dict[str, Any], field: str, where: str = "") -> int:
+    if not (found := _whole(table, field, where)):
+        _wrong("description.no_count", where + field, found)
+    return found
+
+
+def _list(table: dict[str, Any], field: str) -> dict[str, Any]:
+    """Return a list's values by what they are called in a message."""
+    if not isinstance(found := table[field], list):
+        _wrong("description.no_list", field, found)
+    return {f"{field}[{n}]": value for n, value in enumerate(found)}
+
+
+def _texts(table: dict[str, Any], field: str) -> tuple[str, ...]:
+    values = _list(table, field)
+    return tuple(_text(values, name) for name in values)
+
+
+def _counts(table: dict[str, Any], field: str) -> tuple[int, ...]:
+    values = _list(table, field)
+    return tuple(_count(values, name) for name in values)

@@ -43,7 +43,7 @@ class DescriptionFetch:
             return len(self._data)
         self.stop()
         if zlib.crc32(self._data) != self._wanted:
-            raise DescriptionError("the board's description does not match its hash")
+            raise DescriptionError("description.hash")
         description = Description.from_bytes(self._data)
         self._known = (self._wanted, description)
         return description

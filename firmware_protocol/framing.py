@@ -20,31 +20,37 @@ CRC_SIZE = 4
 MAX_FRAME = 80  # before COBS; more than the header, payload and CRC need: room for a later header
 _MIN_BODY = HEADER_SIZE
 _MAX_BODY = MAX_FRAME - CRC_SIZE
+_STEP = tuple(bytes((length + 1,)) for length in range(254))  # from a part's first byte to behind it
+_INTACT = 0x2144DF1C  # the CRC-32 of anything that ends with its own CRC-32
 
 
 def cobs_encode(data: bytes) -> bytes:
     """Return `data` (shorter than 254 bytes, one COBS block) without zeros, one byte longer."""
-    return b"".join(bytes((len(part) + 1,)) + part for part in data.split(b"\0"))
+    pieces = []
+    for part in data.split(b"\0"):
+        pieces.append(_STEP[len(part)])
+        pieces.append(part)
+    return b"".join(pieces)
 
 
 def cobs_decode(data: bytes) -> bytes | None:
-    """Return what was encoded, or None where the lengths do not add up."""
+    """Return what was encoded, or None where there is a zero or the steps do not add up."""
+    if 0 in data:
+        return None
     parts = []
-    at = 0
-    while at < len(data):
-        end = at + data[at]
-        if end == at or end > len(data):
-            return None
-        parts.append(data[at + 1 : end])
-        at = end
-    return b"\0".join(parts)
+    at, size = 0, len(data)
+    while at < size:
+        behind = at + data[at]
+        parts.append(data[at + 1 : behind])
+        at = behind
+    return b"\0".join(parts) if at == size else None
 
 
 def encode(body: bytes) -> bytes:
     """Return the wire bytes of one frame."""
     if len(body) > _MAX_BODY:
-        raise FrameTooLongError(f"a frame's body has {len(body)} bytes; the wire allows {_MAX_BODY}")
-    return b"\0" + cobs_encode(body + zlib.crc32(body).to_bytes(4, "little")) + b"\0"
+        raise FrameTooLongError("error.body", found=len(body), limit=_MAX_BODY)
+    return b"\0%b\0" % cobs_encode(body + zlib.crc32(body).to_bytes(CRC_SIZE, "little"))
 
 
 @dataclass(slots=True)
@@ -88,9 +94,8 @@ class Deframer:
         if raw is None or len(raw) < _MIN_BODY + CRC_SIZE:
             self.counters.damaged += 1
             return None
-        body, crc = raw[:-CRC_SIZE], raw[-CRC_SIZE:]
-        if zlib.crc32(body).to_bytes(4, "little") != crc:
+        if zlib.crc32(raw) != _INTACT:
             self.counters.damaged += 1
             return None
         self.counters.frames += 1
-        return body
+        return raw[:-CRC_SIZE]

@@ -42,6 +42,7 @@ from firmware_protocol.messages import (
     Stopped,
 )
 from firmware_protocol.operations import Outcome
+from firmware_protocol.texts import Told
 from firmware_protocol.timing import BAUD, LineClock
 from firmware_protocol.window import LinkCounters
 
@@ -79,6 +80,7 @@ class HostLink:
         self._fetch = DescriptionFetch()
         self._session: HostSession | None = None  # kept while stopping: the answer settles its orders
         self._hello: HelloAck | None = None
+        self._mouths = 0  # as the board has described itself
         self._nonce = 0
         self._greetings = 0
         self._hellos = 0
@@ -158,6 +160,18 @@ class HostLink:
             self._session.heartbeat.sent(self._now)
         return self._line.put(len(data), self._now)
 
+    def _emit(self, effect: HostEffect) -> None:
+        counts = getattr(effect.message, "counts", None) if isinstance(effect, Incoming) else None
+        if counts is not None and len(counts) != 2 * self._mouths:
+            self._refuse_counts(counts)
+        else:
+            self._out.append(effect)
+
+    def _refuse_counts(self, counts: bytes) -> None:
+        # What counts other mouths than it has described cannot be asked where the tiles are.
+        values = {"found": len(counts), "mouths": self._mouths}
+        self._refuse(DownReason.DESCRIPTION, "description.counts", **values)
+
     def _command(self, message: Message) -> None:
         if self._state is _State.UP:
             self._send(message)
@@ -229,16 +243,16 @@ class HostLink:
         self._resend_us = self._give_up_us = None
         return outcome
 
-    def _down(self, reason: DownReason, detail: str = "", acknowledge: int | None = None) -> None:
+    def _down(self, reason: DownReason, detail: Told | None = None, acknowledge: int | None = None) -> None:
         self._clearing = self._clear_next = None
         self._out.append(Down(reason, detail, self._end_session(acknowledge)))
 
-    def _refuse(self, reason: DownReason, detail: str) -> None:
-        self._down(reason, detail)
+    def _refuse(self, reason: DownReason, key: str, **values: int | str) -> None:
+        self._down(reason, Told(key, values))
         self._state = _State.REFUSED
 
     def _lose(self, reason: DownReason, acknowledge: int | None = None) -> None:
-        self._down(reason, "", acknowledge)
+        self._down(reason, None, acknowledge)
         self._greet()
 
     # --- time -----------------------------------------------------------------------------------------------
@@ -253,7 +267,7 @@ class HostLink:
             else:
                 self._hello_again()
         elif self._fetch.give_up_us is not None and self._fetch.give_up_us <= now:
-            self._refuse(DownReason.DESCRIPTION, "the board does not send its description")
+            self._refuse(DownReason.DESCRIPTION, "description.not_sent")
         elif self._session and self._in_session and (reason := self._session.tick(now)):
             self._lose(reason)
 
@@ -277,8 +291,7 @@ class HostLink:
 
     def _wrong_version(self, version: int) -> None:
         if self._state is _State.GREETING:
-            detail = f"the board speaks version {version} of the wire, this host version {VERSION}"
-            self._refuse(DownReason.VERSION, detail)
+            self._refuse(DownReason.VERSION, "version.other", board=version, host=VERSION)
 
     def _hello_ack(self, ack: HelloAck, frame: frames.Frame) -> None:
         if self._state is _State.GREETING and ack.nonce == self._nonce:
@@ -306,7 +319,7 @@ class HostLink:
             ack.rx_window,
             self.counters,
             self._transmit,
-            lambda e: self._out.append(e),
+            self._emit,
             self._chunk,
             self._now,
         )
@@ -318,6 +331,10 @@ class HostLink:
 
     def _up(self, description: Description) -> None:
         if self._hello and self._session:
+            self._mouths = description.mouths
+            if len(self._hello.counts) != 2 * self._mouths:
+                self._refuse_counts(self._hello.counts)
+                return
             self._state = _State.UP
             self._session.up = True
             self.counters.sessions += 1
@@ -345,7 +362,7 @@ class HostLink:
         try:
             found = self._fetch.take(chunk, self._now)
         except DescriptionError as error:
-            self._refuse(DownReason.DESCRIPTION, str(error))
+            self._refuse(DownReason.DESCRIPTION, error.told.key, **error.told.values)
             return
         if isinstance(found, Description):
             self._up(found)

@@ -107,9 +107,9 @@ class HostSession:
                     self._orders.end(op)
                     self._emit(NotSupported(op))
             case Message() if message.SENDER is Sender.BOARD and self.up:
+                self._emit(Incoming(message))
                 if isinstance(message, Done | Failed):
                     self._orders.end(message.op)
-                self._emit(Incoming(message))
             case _:
                 self._counters.unknown += 1
 

@@ -8,6 +8,7 @@ from firmware_protocol.description import Description
 from firmware_protocol.message import Message
 from firmware_protocol.messages import HelloAck, Stopped
 from firmware_protocol.operations import Outcome
+from firmware_protocol.texts import Told
 
 # --- events -------------------------------------------------------------------------------------------------
 
@@ -124,7 +125,7 @@ class Down:
     """The session is over, or none can be opened."""
 
     reason: DownReason
-    detail: str = ""
+    detail: Told | None = None  # what is wrong with the board, where it is refused
     outcome: Outcome = field(default_factory=Outcome)
 
 

@@ -38,7 +38,7 @@ class Message:
                 return self.LAYOUT.pack(*values[:-1]) + bytes(values[-1])
             return self.LAYOUT.pack(*values)
         except struct.error as error:
-            raise MessageError(f"{self!r} cannot be sent: {error}") from error
+            raise MessageError("error.message", message=repr(self), reason=str(error)) from error
 
     def numbered(self) -> bytes:
         """Return the message as it travels in a DATA or EVENT frame."""

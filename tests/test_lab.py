@@ -148,10 +148,11 @@ def fields_of_the_host() -> set[str]:
     modules = [config]
     for package in (firmware_protocol, tablectl.table, tablectl.board, tablectl.service, tablectl.journal):
         for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            if not info.ispkg and not info.name.endswith((".conformance", ".page")):
+            if not info.ispkg and not info.name.endswith((".conformance", ".page", ".bench")):
                 modules.append(importlib.import_module(info.name))
     classes = {cls for module in modules for cls in vars(module).values() if isinstance(cls, type)}
     found = {f.name for cls in classes if dataclasses.is_dataclass(cls) for f in dataclasses.fields(cls)}
+    found |= {name for cls in classes if issubclass(cls, tuple) for name in getattr(cls, "_fields", ())}
     return {name for name in found if not name.startswith("_")}
 
 

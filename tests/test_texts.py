@@ -1,6 +1,7 @@
 """No text is missing in one language, no code or reason goes without its text."""
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from firmware_protocol.catalogue import LANGUAGES, Catalogue, language
+from firmware_protocol.codes import FailReason
+from firmware_protocol.host_types import DownReason
+from firmware_protocol.texts import TEXTS as WIRE_TEXTS
 from sim.__main__ import TEXTS as SIM_TEXTS
 from sim.board.describe import LAMPS
 from tablectl.cli.main import main
@@ -26,13 +30,14 @@ def fields(text: str) -> set[str]:
     return {name.partition("!")[0] for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize("texts", [TEXTS, SIM_TEXTS])
+@pytest.mark.parametrize("texts", [TEXTS, SIM_TEXTS, WIRE_TEXTS], ids=["tablectl", "sim", "wire"])
 def test_no_text_is_in_one_language_only_or_filled_differently(texts: Catalogue) -> None:
     for key in texts.keys():  # noqa: SIM118
         both = texts.both(key)
         assert set(both) == set(LANGUAGES), key
         assert fields(both["en"]) == fields(both["zh"]), key
-        assert any(ord(c) in CHINESE for c in both["zh"]) or key == "config.fine", key
+        names_only = not re.search("[a-z]{2}", both["en"])  # of frames, which are the same everywhere
+        assert any(ord(c) in CHINESE for c in both["zh"]) or names_only or key == "config.fine", key
         assert not any(ord(c) in CHINESE for c in both["en"]), key
 
 
@@ -94,11 +99,11 @@ def test_the_table_of_the_panel_leaves_nothing_out(lang: str) -> None:
             assert TEXTS(key, lang) in told.output
 
 
-def keys_in_the_code() -> set[str]:
+def keys_in_the_code(package: str, texts: Catalogue) -> set[str]:
     """Every literal that looks like a key of the catalogue's families."""
-    families = {key.partition(".")[0] for key in TEXTS.keys()}  # noqa: SIM118
+    families = {key.partition(".")[0] for key in texts.keys()}  # noqa: SIM118
     found = set()
-    for file in (ROOT / "tablectl").rglob("*.py"):
+    for file in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 family, _, rest = node.value.partition(".")
@@ -107,10 +112,30 @@ def keys_in_the_code() -> set[str]:
     return {key for key in found if not key.endswith((".", ".toml", ".py", ".db"))}
 
 
-def test_no_key_in_the_code_is_missing_in_the_catalogue() -> None:
-    assert {
-        key for key in keys_in_the_code() if key not in TEXTS and not key.endswith((".toml", ".py"))
-    } == set()
+@pytest.mark.parametrize(
+    ("package", "texts"), [("tablectl", TEXTS), ("firmware_protocol", WIRE_TEXTS)], ids=["tablectl", "wire"]
+)
+def test_no_key_in_the_code_is_missing_in_the_catalogue(package: str, texts: Catalogue) -> None:
+    found = keys_in_the_code(package, texts)
+    assert len(found) > 20
+    assert {key for key in found if key not in texts} == set()
+
+
+def test_no_error_of_the_wire_is_raised_with_a_bare_text() -> None:
+    for file in (ROOT / "firmware_protocol").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+                ("DescriptionError", "FrameTooLongError", "MessageError", "Told")
+            ):
+                key = node.args[0]
+                assert not isinstance(key, ast.JoinedStr), f"{file}: {ast.unparse(node)}"
+                assert not isinstance(key, ast.Constant) or key.value in WIRE_TEXTS, f"{file}: {key.value}"
+
+
+def test_no_end_of_a_session_and_no_failure_of_an_order_goes_without_a_text() -> None:
+    reasons = [reason for reason in DownReason if reason is not DownReason.CLEARED]  # nobody is told of it
+    for name in (*reasons, *(reason.name for reason in FailReason), "NOT_SENT"):
+        assert f"reason.{name}" in TEXTS, name
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -13,15 +13,41 @@ from firmware_protocol.catalogue import LANGUAGES
 from firmware_protocol.conformance import CHECKS, TEXTS, line, main, run
 from firmware_protocol.framing import cobs_decode
 from sim.board import Board
-from sim.table import SimTable, TableOptions
+from sim.table import SimTable, StopLine, TableOptions
 
 
 def failures(port: VirtualPort) -> set[str]:
     return {v.check for v in run(port, motion=True) if v.result == "FAIL"}
 
 
+NEEDS_OPEN_LINE = {"jog-wired"}
+
+
 def test_the_simulated_board_keeps_every_promise() -> None:
-    assert [v for v in run(VirtualPort(), motion=True) if v.result != "PASS"] == []
+    left = [v for v in run(VirtualPort(), motion=True) if v.result != "PASS"]
+    assert {(v.check, v.result) for v in left} == {(check, "SKIP") for check in NEEDS_OPEN_LINE}
+
+
+def verdict_with_open_line(table: SimTable) -> str:
+    """Return how the check ends that needs an open wired stop, behind a description that was fetched."""
+    table.handle(StopLine(True), 0)
+    verdicts = {v.check: v.result for v in run(VirtualPort(table), motion=True)}
+    return verdicts["jog-wired"]
+
+
+def test_the_wired_stop_is_tried_where_it_is_open() -> None:
+    assert verdict_with_open_line(SimTable(TableOptions(hands=0))) == "PASS"
+
+
+def test_a_board_that_jogs_with_an_open_wired_stop_fails_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = SimTable(TableOptions(hands=0))
+    real = table.board._refusal
+
+    def refusal(move: Any) -> m.FailReason | None:
+        return None if isinstance(move, m.Jog) else real(move)
+
+    monkeypatch.setattr(table.board, "_refusal", refusal)
+    assert verdict_with_open_line(table) == "FAIL"
 
 
 def test_nothing_moves_without_leave() -> None:
@@ -108,27 +134,87 @@ def _stops_once(patch: pytest.MonkeyPatch, board: Board) -> None:
 
 
 def _long_leases(patch: pytest.MonkeyPatch, board: Board) -> None:
+    moves = board._moves
+
     def set_lease(operation: Any, lease_ms: int) -> None:
-        operation.leased = True
         operation.lease = board._agenda.after(
-            2_000 * lease_ms, lambda: board._fail(operation, m.FailReason.LEASE)
+            2_000 * lease_ms, lambda: moves._fail(operation, m.FailReason.LEASE)
         )
 
-    patch.setattr(board, "_set_lease", set_lease)
+    patch.setattr(moves, "_set_lease", set_lease)
 
 
 def _no_interlocks(patch: pytest.MonkeyPatch, board: Board) -> None:
-    real = board._interlocks._stroke
+    interlocks = board._moves._interlocks
+    real = interlocks._stroke
 
     def refusal(*asked: Any) -> m.FailReason | None:
         reason = real(*asked)
         return None if reason is m.FailReason.INTERLOCK else reason
 
-    patch.setattr(board._interlocks, "_stroke", refusal)
+    patch.setattr(interlocks, "_stroke", refusal)
 
 
 def _never_silent(patch: pytest.MonkeyPatch, board: Board) -> None:
     patch.setattr(Board, "_silent_at", None)
+
+
+def _jogs_for_ever(patch: pytest.MonkeyPatch, board: Board) -> None:
+    moves = board._moves
+    real = moves._set_lease
+
+    def set_lease(operation: Any, lease_ms: int) -> None:
+        if not operation.jog:
+            real(operation, lease_ms)
+
+    patch.setattr(moves, "_set_lease", set_lease)
+
+
+def _jogs_as_long_as_asked(patch: pytest.MonkeyPatch, board: Board) -> None:
+    patch.setattr("sim.board.moves.JOG_LEASE_MS", 5_000)
+
+
+def _jogs_without_renewal(patch: pytest.MonkeyPatch, board: Board) -> None:
+    real = board._moves.renew
+
+    def renew(op: int, lease_ms: int) -> None:
+        if not any(operation.jog for operation in board._ops.values()):
+            real(op, lease_ms)
+
+    patch.setattr(board._moves, "renew", renew)
+
+
+def _jogs_beside_others(patch: pytest.MonkeyPatch, board: Board) -> None:
+    patch.setattr(board._moves._interlocks, "_moving", dict)
+
+
+def _moves_beside_a_jog(patch: pytest.MonkeyPatch, board: Board) -> None:
+    interlocks = board._moves._interlocks
+    patch.setattr(interlocks, "_moving", lambda: {i: False for i, o in board._ops.items() if not o.jog})
+
+
+def _jogs_under_no_stop(patch: pytest.MonkeyPatch, board: Board) -> None:
+    real = board._refusal
+    patch.setattr(board, "_refusal", lambda move: m.FailReason.STOPPED if board._stop else real(move))
+
+
+def _jogs_on_after_a_stop(patch: pytest.MonkeyPatch, board: Board) -> None:
+    moves = board._moves
+
+    def stop_all() -> None:
+        for operation in list(board._ops.values()):
+            if not operation.jog:
+                moves._fail(operation, m.FailReason.ABORTED)
+
+    patch.setattr(moves, "stop_all", stop_all)
+
+
+def _jogs_against_anything(patch: pytest.MonkeyPatch, board: Board) -> None:
+    patch.setattr(board._moves._interlocks, "_pushes_freely", lambda stacker: True)
+
+
+def _times_from_anywhere(patch: pytest.MonkeyPatch, board: Board) -> None:
+    patch.setattr(board._moves._interlocks, "_timed", lambda part, end, key: None)
 
 
 def _reopens(patch: pytest.MonkeyPatch, board: Board) -> None:
@@ -151,6 +237,15 @@ MUTANTS: dict[str, tuple[Patch, set[str]]] = {
         {"raise-under-console", "raise-behind-stacker", "push-against-tray"},
     ),
     "runs on without a host": (_never_silent, {"silence"}),
+    "ignores the lease of a jog": (_jogs_for_ever, {"jog-lease", "jog-renewed"}),
+    "lets a jog last as long as asked": (_jogs_as_long_as_asked, {"jog-lease", "jog-renewed"}),
+    "renews no jog": (_jogs_without_renewal, {"jog-renewed"}),
+    "jogs while another motor moves": (_jogs_beside_others, {"jog-busy", "jog-alone"}),
+    "moves another motor during a jog": (_moves_beside_a_jog, {"jog-alone"}),
+    "jogs under no stop": (_jogs_under_no_stop, {"jog-stopped"}),
+    "jogs on after STOP ALL": (_jogs_on_after_a_stop, {"jog-stopped"}),
+    "jogs a stacker against a tray": (_jogs_against_anything, {"jog-tray"}),
+    "moves a console by time from anywhere": (_times_from_anywhere, {"timed-unseen", "timed-key"}),
     "opens any HELLO's session again": (_reopens, {"hello-again", "hello-old"}),
 }
 

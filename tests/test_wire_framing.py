@@ -53,6 +53,11 @@ def test_what_the_peer_cannot_decode_is_refused_here_too(data: bytes) -> None:
         assert found is None
 
 
+@given(zeroish.filter(lambda d: 0 in d))
+def test_a_zero_inside_is_no_code_and_no_endless_loop(data: bytes) -> None:
+    assert cobs_decode(data) is None
+
+
 @given(st.lists(bodies, max_size=6), st.lists(st.integers(0, 40), max_size=40))
 def test_chunking_changes_nothing(sent: list[bytes], cuts: list[int]) -> None:
     assert deframe(b"".join(encode(b) for b in sent), cuts) == sent

@@ -8,6 +8,7 @@ from wire_bench import WIRES, Bench
 from firmware_protocol import frames
 from firmware_protocol import host_link as hl
 from firmware_protocol import messages as m
+from firmware_protocol.catalogue import LANGUAGES
 from firmware_protocol.codes import FrameKind
 from firmware_protocol.core import TICK
 from firmware_protocol.framing import Deframer, encode
@@ -480,7 +481,7 @@ def test_a_description_that_cannot_be_read_is_refused_and_the_reason_told(blob: 
     bench = Bench(table=table)
     down = bench.until(hl.Down, 30)
     assert down.reason is hl.DownReason.DESCRIPTION
-    assert down.detail
+    assert down.detail.key.startswith("description.")
     bench.run(5)
     assert len(downs(bench)) == 1
 
@@ -488,7 +489,7 @@ def test_a_description_that_cannot_be_read_is_refused_and_the_reason_told(blob: 
 def test_a_description_that_does_not_match_its_hash_is_refused() -> None:
     table = SimTable(TableOptions(hands=0))
     table.board._link.description_hash ^= 1
-    assert "hash" in Bench(table=table).until(hl.Down, 30).detail
+    assert Bench(table=table).until(hl.Down, 30).detail.key == "description.hash"
 
 
 @pytest.mark.parametrize("version", [0, 2, 15])
@@ -501,8 +502,9 @@ def test_another_major_version_is_refused_with_both_numbers(version: int) -> Non
     (down,) = effects
     assert isinstance(down, hl.Down)
     assert down.reason is hl.DownReason.VERSION
-    assert str(version) in down.detail
-    assert "1" in down.detail
+    for lang in LANGUAGES:
+        text = down.detail.text(lang)
+        assert (str(version) in text, "1" in text) == (True, True)
     assert link.next_deadline() is None
 
 

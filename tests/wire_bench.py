@@ -194,3 +194,51 @@ def messages_of(got: list[frames.Frame]) -> list[m.Message]:
         elif frame.kind is FrameKind.EVENT:
             found.append(m.parse_numbered(frame.payload[2:]))
     return [f for f in found if f is not None]
+
+
+def bench(**options: Any) -> BareHand:
+    """Return a hand at a table, with a session open."""
+    hand = BareHand(SimTable(TableOptions(**{"hands": 0, **options})))
+    hand.hello()
+    return hand
+
+
+def put_in(hand: BareHand, tiles: int = 136) -> None:
+    """Put tiles into the drum."""
+    for tile in list(hand.table.boxes[0].tiles[:tiles]):
+        tile.move(hand.table.machine.drum.place)
+
+
+DONE = ("Done", 0)
+
+
+def failed(reason: m.FailReason) -> tuple[str, int]:
+    return "Failed", reason
+
+
+def ended(hand: BareHand, us: int) -> list[tuple[str, int]]:
+    """Wait and return how orders ended: Done and 0, or Failed and its reason."""
+    got = messages_of(hand.wait(us))
+    return [(type(g).__name__, getattr(g, "reason", 0)) for g in got if isinstance(g, m.Done | m.Failed)]
+
+
+def ordered(hand: BareHand, got: list[Any], us: int) -> tuple[str, int]:
+    """Return how one order ended."""
+    assert isinstance(got[0], m.Accepted), got
+    (one,) = ended(hand, us)
+    return one
+
+
+def washed(hand: BareHand, side: int, tiles: int, us: int = 12_000_000) -> tuple[str, int] | None:
+    """Fill one side and return how it ended, None where it goes on."""
+    hand.run("drum", 5000)
+    hand.fill(side - 1, tiles, 5000)
+    end = hand.now + us
+    while hand.now < end:
+        got = messages_of(hand.wait(200_000))
+        for op in (hand._op - 1, hand._op):
+            hand.command(m.Renew(op, 5000))
+        for one in got:
+            if isinstance(one, m.Done | m.Failed) and one.op == hand._op:
+                return type(one).__name__, getattr(one, "reason", 0)
+    return None

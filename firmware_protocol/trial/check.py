@@ -5,6 +5,11 @@ from dataclasses import dataclass
 
 from firmware_protocol.trial.hand import Hand
 
+
+class NothingToTryError(Exception):
+    """What a check tries is not to be found at this board now: it is skipped."""
+
+
 Run = Callable[[Hand], str | None]
 
 

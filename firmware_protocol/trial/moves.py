@@ -1,61 +1,13 @@
-"""Checks that move the table: leases, silence, interlocks. Only with --motion, and nobody's hands inside.
-
-Times are taken from the board's own clock: between PONG and the end of a move, whatever the port delays.
-"""
+"""Checks that move the table: leases, silence, interlocks. Only with --motion, and nobody's hands inside."""
 
 from firmware_protocol import messages as m
-from firmware_protocol.description import Description, PartKind
+from firmware_protocol.description import PartKind
 from firmware_protocol.trial.check import Check, onto
 from firmware_protocol.trial.hand import Hand, words
+from firmware_protocol.trial.motion import STROKE_US, TOLERANCE_MS, ended, known, part, refused, run, stroke
 
 CHECKS: list[Check] = []
 check = onto(CHECKS)
-
-TOLERANCE_MS = 60
-_STROKE_US = 15_000_000
-
-
-def _known(hand: Hand) -> Description:
-    if hand.description is None:
-        raise LookupError("no description")
-    return hand.description
-
-
-def _part(hand: Hand, kind: PartKind, index: int = 0) -> int:
-    known = _known(hand)
-    return known.part(known.names(kind)[index])
-
-
-def _run(hand: Hand, lease_ms: int) -> tuple[int, m.Pong | None, str]:
-    """Run the drum; return its operation, the board's clock just before, and what came."""
-    op = hand.op()
-    hand.write(hand.ping(3) + hand.data(m.Run(op, _part(hand, PartKind.DRUM), 1, lease_ms)))
-    got = hand.listen(until=lambda h: h.message == m.Accepted(op))
-    pong = next((h.message for h in got if isinstance(h.message, m.Pong)), None)
-    accepted = any(h.message == m.Accepted(op) for h in got)
-    return op, pong if accepted else None, words(got)
-
-
-def _ended(hand: Hand, us: int, pings: bool = True) -> tuple[m.Failed | None, str]:
-    got = hand.listen(us, lambda h: isinstance(h.message, m.Failed | m.Done | m.Stopped), pings)
-    return next((h.message for h in got if isinstance(h.message, m.Failed)), None), words(got)
-
-
-def _stroke(hand: Hand, part: int, end: m.End) -> tuple[m.Message | None, str]:
-    op = hand.op()
-    hand.write(hand.data(m.Stroke(op, part, end)))
-
-    def ends(heard: object) -> bool:
-        message = getattr(heard, "message", None)
-        return isinstance(message, m.Done | m.Failed) and message.op == op
-
-    got = hand.listen(_STROKE_US, ends)
-    return next((h.message for h in got if ends(h)), None), words(got)
-
-
-def _refused(hand: Hand, order: m.Message, reason: m.FailReason) -> str | None:
-    failed, came = hand.ask(hand.data(order), m.Failed)
-    return None if failed and failed.reason == reason else came
 
 
 @check("motion-stopped", moves=True)
@@ -63,17 +15,17 @@ def _motion_stopped(hand: Hand) -> str | None:
     hand.fresh()
     hand.stop_all(9)
     hand.greet()
-    order = m.Run(hand.op(), _part(hand, PartKind.DRUM), 1, 100)
-    return _refused(hand, order, m.FailReason.STOPPED)
+    order = m.Run(hand.op(), part(hand, PartKind.DRUM), 1, 100)
+    return refused(hand, order, m.FailReason.STOPPED)
 
 
 @check("lease", moves=True)
 def _lease(hand: Hand) -> str | None:
     hand.fresh()
-    op, pong, came = _run(hand, 300)
+    op, pong, came = run(hand, 300)
     if pong is None:
         return came
-    failed, came = _ended(hand, 2_000_000)
+    failed, came = ended(hand, 2_000_000)
     if failed is None or (failed.op, failed.reason) != (op, m.FailReason.LEASE):
         return came
     after_ms = failed.clock_ms - pong.clock_ms
@@ -87,11 +39,11 @@ def _lease(hand: Hand) -> str | None:
 @check("lease-limit", moves=True)
 def _lease_limit(hand: Hand) -> str | None:
     hand.fresh()
-    limit_ms = _known(hand).max_lease_ms
-    _, pong, came = _run(hand, 0xFFFF)
+    limit_ms = known(hand).max_lease_ms
+    _, pong, came = run(hand, 0xFFFF)
     if pong is None:
         return came
-    failed, came = _ended(hand, limit_ms * 1000 + 1_000_000)
+    failed, came = ended(hand, limit_ms * 1000 + 1_000_000)
     if failed is None or failed.reason != m.FailReason.LEASE:
         return came
     after_ms = failed.clock_ms - pong.clock_ms
@@ -101,29 +53,29 @@ def _lease_limit(hand: Hand) -> str | None:
 @check("busy", moves=True)
 def _busy(hand: Hand) -> str | None:
     hand.fresh()
-    _, pong, came = _run(hand, 500)
+    _, pong, came = run(hand, 500)
     if pong is None:
         return came
-    order = m.Run(hand.op(), _part(hand, PartKind.DRUM), 1, 100)
-    return _refused(hand, order, m.FailReason.BUSY)
+    order = m.Run(hand.op(), part(hand, PartKind.DRUM), 1, 100)
+    return refused(hand, order, m.FailReason.BUSY)
 
 
 @check("stop-part", moves=True)
 def _stop_part(hand: Hand) -> str | None:
     hand.fresh()
-    op, pong, came = _run(hand, 1500)
+    op, pong, came = run(hand, 1500)
     if pong is None:
         return came
-    hand.write(hand.data(m.Stop(hand.op(), _part(hand, PartKind.DRUM))))
-    failed, came = _ended(hand, 1_000_000)
+    hand.write(hand.data(m.Stop(hand.op(), part(hand, PartKind.DRUM))))
+    failed, came = ended(hand, 1_000_000)
     return None if failed and (failed.op, failed.reason) == (op, m.FailReason.ABORTED) else came
 
 
 @check("silence", moves=True)
 def _silence(hand: Hand) -> str | None:
     hand.fresh()
-    limit_ms = _known(hand).silence_ms
-    _, pong, came = _run(hand, min(_known(hand).max_lease_ms, 3 * limit_ms))
+    limit_ms = known(hand).silence_ms
+    _, pong, came = run(hand, min(known(hand).max_lease_ms, 3 * limit_ms))
     if pong is None:
         return came
     hand.mute = True
@@ -140,11 +92,11 @@ def _silence(hand: Hand) -> str | None:
 @check("hello-ends-motion", moves=True)
 def _hello_ends(hand: Hand) -> str | None:
     hand.fresh()
-    op, pong, came = _run(hand, 1500)
+    op, pong, came = run(hand, 1500)
     if pong is None:
         return came
     ack = hand.greet()
-    if (ack.op, ack.part) != (op, _part(hand, PartKind.DRUM)):
+    if (ack.op, ack.part) != (op, part(hand, PartKind.DRUM)):
         return str(ack)
     after = hand.greet()
     return None if after.part == m.NO_PART else str(after)
@@ -153,12 +105,12 @@ def _hello_ends(hand: Hand) -> str | None:
 @check("home", moves=True)
 def _home(hand: Hand) -> str | None:
     hand.fresh()
-    known = _known(hand)
+    table = known(hand)
     for kind in (PartKind.STACKER, PartKind.CONSOLE, PartKind.LIFT):
-        for name in known.names(kind):
+        for name in table.names(kind):
             for _ in range(2):  # the second time it is there already
-                ended, came = _stroke(hand, known.part(name), m.End.HOME)
-                if not isinstance(ended, m.Done):
+                last, came = stroke(hand, table.part(name), m.End.HOME)
+                if not isinstance(last, m.Done):
                     return f"{name}: {came}"
     return None
 
@@ -166,35 +118,35 @@ def _home(hand: Hand) -> str | None:
 @check("raise-under-console", moves=True)
 def _raise_under_console(hand: Hand) -> str | None:
     hand.fresh()
-    console, lift = _part(hand, PartKind.CONSOLE), _part(hand, PartKind.LIFT)
-    ended, came = _stroke(hand, console, m.End.FAR)
-    if not isinstance(ended, m.Done):
+    console, lift = part(hand, PartKind.CONSOLE), part(hand, PartKind.LIFT)
+    last, came = stroke(hand, console, m.End.FAR)
+    if not isinstance(last, m.Done):
         return came
-    wrong = _refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
-    ended, came = _stroke(hand, console, m.End.HOME)
-    return wrong or (None if isinstance(ended, m.Done) else came)
+    wrong = refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
+    last, came = stroke(hand, console, m.End.HOME)
+    return wrong or (None if isinstance(last, m.Done) else came)
 
 
 @check("raise-behind-stacker", moves=True)
 def _raise_behind_stacker(hand: Hand) -> str | None:
     hand.fresh()
-    stacker, lift = _part(hand, PartKind.STACKER), _part(hand, PartKind.LIFT)
-    ended, came = _stroke(hand, stacker, m.End.FAR)
-    if not isinstance(ended, m.Done):
+    stacker, lift = part(hand, PartKind.STACKER), part(hand, PartKind.LIFT)
+    last, came = stroke(hand, stacker, m.End.FAR)
+    if not isinstance(last, m.Done):
         return came
-    wrong = _refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
-    ended, came = _stroke(hand, stacker, m.End.HOME)
-    return wrong or (None if isinstance(ended, m.Done) else came)
+    wrong = refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
+    last, came = stroke(hand, stacker, m.End.HOME)
+    return wrong or (None if isinstance(last, m.Done) else came)
 
 
 @check("push-against-tray", moves=True)
 def _push_against_tray(hand: Hand) -> str | None:
     hand.fresh()
-    stacker, lift = _part(hand, PartKind.STACKER), _part(hand, PartKind.LIFT)
+    stacker, lift = part(hand, PartKind.STACKER), part(hand, PartKind.LIFT)
     op = hand.op()
     hand.write(hand.data(m.Stroke(op, lift, m.End.TURN)))
-    hand.listen(_known(hand).parts[lift].stroke_ms * 250)
-    wrong = _refused(hand, m.Stroke(hand.op(), stacker, m.End.FAR), m.FailReason.INTERLOCK)
-    got = hand.listen(_STROKE_US, lambda h: isinstance(h.message, m.Done) and h.message.op == op)
-    ended = any(isinstance(h.message, m.Done) for h in got)
-    return wrong or (None if ended else words(got))
+    hand.listen(known(hand).parts[lift].stroke_ms * 250)
+    wrong = refused(hand, m.Stroke(hand.op(), stacker, m.End.FAR), m.FailReason.INTERLOCK)
+    got = hand.listen(STROKE_US, lambda h: isinstance(h.message, m.Done) and h.message.op == op)
+    last = any(isinstance(h.message, m.Done) for h in got)
+    return wrong or (None if last else words(got))

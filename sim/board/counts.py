@@ -39,7 +39,7 @@ class Mouth:
     fed: bool = False  # the conveyor has run forward since the slot was last pushed empty
     doubtful_eye: bool = False  # it counted what cannot be, or tiles went back past it: trust no single tile
     lifting: bool = False  # the lift is on its way: the store holds its tiles or none
-    crooked: bool = False  # the lift was reversed on its way: home again proves no wall left on its latches
+    belt_empty: bool = False  # the belt has run back until nothing can lie on it, and not forward since
 
 
 @dataclass(slots=True)
@@ -64,6 +64,7 @@ class Counts:
         """The conveyor begins to run: tiles may come to the slot, or go back past the eye."""
         at = self.of[mouth]
         at.fed |= direction > 0
+        at.belt_empty &= direction < 0
         at.doubtful_eye |= direction < 0
 
     def pushes(self, mouth: int, single: bool, full: bool) -> None:
@@ -82,7 +83,7 @@ class Counts:
         at.push, at.left_us = Push.LEFT, now_us
 
     def stacker_closed(self, mouth: int, now_us: int, near_us: int, full: bool, feeding: bool) -> None:
-        """The stacker is at its closed end: what lay in the slot is in the store.
+        """The stacker is at its closed end, or was then: what lay in the slot is in the store.
 
         `near_us` is how shortly before this a stack leaves the slot; `full` is what the slot's sensor tells.
         """
@@ -92,7 +93,7 @@ class Counts:
                 at.stored += STACK if full else 1
                 at.unsure |= full or at.doubtful_eye
             case Push.LEFT:
-                at.unsure |= full or now_us - at.left_us > near_us
+                at.unsure |= full or abs(now_us - at.left_us) > near_us
             case _ if full or at.fed:
                 at.stored += STACK  # at most: nothing tells how many lay there
                 at.unsure = True
@@ -109,30 +110,29 @@ class Counts:
         if at.push is not Push.SINGLE:
             at.push = Push.NOTHING
 
-    def lift_starts(self, mouth: int) -> None:
-        """A lift begins a whole turn at home: whatever it did before, this turn tells by itself."""
-        self.of[mouth].crooked = False
+    def lift_turned(self, mouth: int, straight: bool, in_slot: int) -> None:
+        """The lift has regained home; a straight turn has left the wall on its latches and the store empty.
 
-    def lift_turned(self, mouth: int, straight: bool) -> None:
-        """The lift has regained home: the wall has left the store, unless it was reversed on its way."""
+        `in_slot` tiles are seen in the slot: they are there, whatever the store was taken to hold.
+        """
         at = self.of[mouth]
-        if straight and not at.crooked:
+        if straight:
             at.doubtful_eye = at.push is Push.SINGLE
-            at.taken, at.stored, at.ordered = max(0, at.taken - at.stored), 0, 0
+            settled = not at.unsure and at.push is Push.NOTHING
+            left = at.taken - at.stored if settled or not at.belt_empty else 0
+            at.taken, at.stored, at.ordered = max(left, in_slot), 0, 0
             at.unsure, at.push = False, Push.NOTHING
         else:
             at.unsure = True
-        at.crooked = False
 
-    def lift_in_doubt(self, mouth: int, crooked: bool) -> None:
-        """A lift has stopped somewhere on its way."""
+    def in_doubt(self, mouth: int) -> None:
+        """A lift has stopped somewhere on its way, or a technician has turned what moves these tiles."""
         self.of[mouth].unsure = True
-        self.of[mouth].crooked |= crooked
 
-    def belt_is_empty(self, mouth: int, first: bool, full: bool) -> None:
+    def belt_is_empty(self, mouth: int, in_slot: int) -> None:
         """The belt has run back long enough: what was taken is in the store, or in the slot and seen."""
         at = self.of[mouth]
-        at.taken = at.stored + (STACK if full else int(first))
+        at.taken, at.belt_empty = at.stored + in_slot, True
 
     # --- what follows ---------------------------------------------------------------------------------------
 
@@ -141,9 +141,13 @@ class Counts:
         return self.of[mouth].taken - self.of[mouth].stored
 
     def complete(self, mouth: int) -> bool:
-        """Tell whether a store is as full as ordered, with nothing on its way to it."""
+        """Tell whether a store may be raised: as full as ordered, with nothing on its way to it.
+
+        One whose count is in doubt is raised to settle it, as soon as its belt is known to be empty.
+        """
         at = self.of[mouth]
-        return at.taken == at.stored == at.ordered and at.push is Push.NOTHING
+        whole = at.taken == at.stored == at.ordered and at.push is Push.NOTHING
+        return whole or (at.belt_empty and not self.sure(mouth))
 
     def most(self, mouth: int) -> int:
         """Return the most that the store can hold now."""

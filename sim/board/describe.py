@@ -4,7 +4,8 @@ from firmware_protocol.description import Description, Part, PartKind
 from sim.mechanics.machine import DOOR, SIDES
 from sim.model import MachineModel
 
-KEYS = ("lift.1", "lift.2", "dice.S1", "dice.S2", "dice.S3", "dice.S4")
+LIFT_KEYS = ("lift.1", "lift.2")
+KEYS = (*LIFT_KEYS, "dice.S1", "dice.S2", "dice.S3", "dice.S4")
 LAMPS = ("ready", "reset", "dealer.S1", "dealer.S2", "dealer.S3", "dealer.S4")
 STOP_LINE = "stop.line"
 

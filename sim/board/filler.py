@@ -5,10 +5,10 @@ from collections.abc import Callable
 from firmware_protocol.messages import FailReason
 from sim.agenda import Agenda, Entry
 from sim.board.counts import STACK, Counts, Mouth
+from sim.board.whereabouts import START_US, Edge, Whereabouts
 from sim.mechanics.machine import Machine
 
 BELT_US = 1_500_000  # twice what a tile needs from the eye to the slot: later than this it does not come
-START_US = 1_500_000  # a starved conveyor begins to turn so much late
 SETTLE_US = 60_000  # tiles that fall into the slot come to rest
 
 
@@ -24,22 +24,26 @@ class Filler:
         agenda: Agenda,
         machine: Machine,
         counts: Counts,
+        whereabouts: Whereabouts,
         mouth: int,
         tiles: int,
         *,
         stroke_ms: int,
         on_done: Callable[[], None],
         on_failed: Callable[[FailReason], None],
+        on_missed: Callable[[str], None],
     ) -> None:
         self._agenda = agenda
         self._machine = machine
         self._counts = counts
+        self._whereabouts = whereabouts
         self._mouth = mouth
         self._name = f"S{mouth + 1}"
         self._tiles = tiles
         self._stroke_limit_us = 4_000 * stroke_ms  # out and back, and as much again
         self._on_done = on_done
         self._on_failed = on_failed
+        self._on_missed = on_missed  # gets the name of an end sensor that has told nothing
         self._stroking = False
         self._reached = False  # the closed end, in this stroke
         self._whole = False  # the stroke began at the open end
@@ -52,7 +56,7 @@ class Filler:
         self._ready_us = self._agenda.now_us + START_US + BELT_US
         self._machine.drive(f"conveyor.{self._name}", 1)
         self._machine.open_gate(self._mouth + 1, self._at.taken < self._tiles)
-        if self._sees(f"stacker.{self._name}.open"):
+        if self._whereabouts.accepts(f"stacker.{self._name}.open"):
             self._next()
         else:
             self._stroke(alone=False)
@@ -63,16 +67,20 @@ class Filler:
             self._machine.open_gate(self._mouth + 1, False)
         self._next()
 
-    def on_sensor(self, name: str, active: bool) -> None:
-        """Slot or stacker tell something."""
-        if name == f"slot.{self._name}.full":
-            if active:
-                self._next()
-        elif active and self._stroking:
-            if name.endswith(".closed"):
-                self._reached = True
-            elif name.endswith(".open"):
-                self._end_stroke()
+    def on_slot_full(self) -> None:
+        """A whole stack lies in the slot."""
+        self._next()
+
+    def on_edge(self, edge: Edge) -> None:
+        """The stacker is at an end, or so its sensor says; what cannot be is not believed."""
+        if not (edge.active and edge.credible and self._stroking):
+            return
+        if edge.name.endswith(".open"):
+            self._end_stroke(edge.turn_us is not None)
+        elif self._reached or edge.turn_us is not None or self._tells_both:
+            self._on_failed(FailReason.SENSOR)  # closed again without open between, or both at once
+        else:
+            self._reached = True
 
     def stop(self) -> None:
         """Take no more tiles; a stroke that has begun is finished first."""
@@ -89,6 +97,10 @@ class Filler:
     @property
     def _at(self) -> Mouth:
         return self._counts.of[self._mouth]
+
+    @property
+    def _tells_both(self) -> bool:
+        return self._whereabouts.contradicts_itself(f"stacker.{self._name}")
 
     def _sees(self, sensor: str) -> bool:
         return self._machine.sensors()[sensor]
@@ -124,18 +136,25 @@ class Filler:
             self._on_failed(FailReason.FEED_STALL)  # it draws nothing: the tile still lies on the belt
 
     def _stroke(self, alone: bool) -> None:
+        if self._tells_both:
+            self._on_failed(FailReason.SENSOR)
+            return
         self._stroking = True
         self._reached = False
-        self._whole = self._sees(f"stacker.{self._name}.open")
+        self._whole = self._whereabouts.accepts(f"stacker.{self._name}.open")
         if self._whole:
             self._counts.pushes(self._mouth, alone, self._sees(f"slot.{self._name}.full"))
         self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
         self._machine.drive(f"stacker.{self._name}", 1)
 
-    def _end_stroke(self) -> None:
+    def _end_stroke(self, round_unseen: bool) -> None:
+        """The stacker is open again; `round_unseen`: it was closed on its way, but no sensor told it."""
         self._machine.drive(f"stacker.{self._name}", 0)
         self._stroking = False
         self._plan(None)
+        if round_unseen:
+            self._reached = True
+            self._on_missed(f"stacker.{self._name}.closed")
         if self._stopping:
             self._on_failed(FailReason.ABORTED)
         elif self._whole and not self._reached:

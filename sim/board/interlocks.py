@@ -1,28 +1,38 @@
 """The board's interlocks: why a move is not begun, whatever the host believes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 from firmware_protocol import messages as m
-from firmware_protocol.description import Description, PartKind
-from sim.board.counts import STACK, Counts
+from firmware_protocol.description import Description, Part, PartKind
+from sim.board.counts import STACK, Counts, Push
+from sim.board.whereabouts import Whereabouts
 
 FEEDS = (PartKind.DRUM, PartKind.CONVEYOR)
-Move = m.Run | m.Stroke | m.Fill
-_ENDINGS = frozenset(int(end) for end in m.End)
+TIMED = (m.End.HOME_TIMED, m.End.FAR_TIMED)
+Move = m.Run | m.Stroke | m.Fill | m.Jog
+_OF_CONSOLE = frozenset({m.End.HOME, m.End.FAR, *TIMED})
+_OF = {
+    PartKind.STACKER: frozenset({m.End.HOME, m.End.FAR}),
+    PartKind.LIFT: frozenset({m.End.HOME, m.End.TURN}),
+    PartKind.CONSOLE: _OF_CONSOLE,
+}
 
 
 class Interlocks:
-    """Looks at sensors, counts and what moves; `seen` gives the sensors, `moving` the ids of busy parts."""
+    """Looks at sensors, counts and what moves; `moving`: ids of busy parts, and whether each is jogged."""
 
     def __init__(
         self,
         description: Description,
         counts: Counts,
+        whereabouts: Whereabouts,
         seen: Callable[[], dict[str, bool]],
-        moving: Callable[[], Iterable[int]],
+        moving: Callable[[], Mapping[int, bool]],
     ) -> None:
         self._description = description
         self._counts = counts
+        self._whereabouts = whereabouts
+        self._believes = whereabouts.believes
         self._seen = seen
         self._moving = moving
 
@@ -34,24 +44,38 @@ class Interlocks:
             return self._description.part(f"conveyor.S{move.mouth + 1}")
         return move.part if move.part < len(self._description.parts) else None
 
-    def refusal(self, move: Move, feed_held: bool) -> m.FailReason | None:
-        """Return why a move may not begin now, None where it may."""
-        part = self.part_of(move)
-        if part is None:
+    def refusal(self, move: Move, feed_held: bool, lift_key: bool) -> m.FailReason | None:
+        """Return why a move may not begin now, None where it may.
+
+        `feed_held`: nothing may feed until the host knows of the keys; `lift_key`: one is held now.
+        """
+        index = self.part_of(move)
+        if index is None:
             return m.FailReason.BAD_ARGUMENT
-        kind = self._description.parts[part].kind
+        part = self._description.parts[index]
+        moving = self._moving()
         # A stroke to the other end takes the place of the one under way: a hand in the gap must not wait.
-        if part in self._moving() and not (isinstance(move, m.Stroke) and kind not in FEEDS):
+        replaces = isinstance(move, m.Stroke) and part.kind not in FEEDS
+        if any(moving.values()) or (index in moving and not replaces):
             return m.FailReason.BUSY
-        if isinstance(move, m.Stroke):
-            reason = self._stroke(kind, self._description.parts[part].side, move.end)
-        elif isinstance(move, m.Fill):
-            reason = self._fill(move, feed_held)
-        elif kind not in FEEDS or move.direction not in (1, -1):
-            reason = m.FailReason.BAD_ARGUMENT
-        else:
-            reason = m.FailReason.ABORTED if feed_held else None
-        return reason or self._current(move, part)
+        match move:
+            case m.Stroke(end=end):
+                reason = self._stroke(part, end) or self._timed(part, end, lift_key)
+            case m.Fill():
+                reason = self._fill(move, feed_held)
+            case m.Jog(direction=direction):
+                return self._jog(part, direction, feed_held)
+            case m.Run(direction=direction):
+                wrong = part.kind not in FEEDS or direction not in (1, -1)
+                reason = m.FailReason.BAD_ARGUMENT if wrong else _aborted(feed_held)
+        return reason or self._current(move, index)
+
+    def nothing_to_push(self, mouth: int, tiles: int) -> bool:
+        """Tell whether a FILL to that number is over before a stacker moves: a tray is no matter to it."""
+        at = self._counts.of[mouth]
+        filled = at.taken == at.stored == tiles and at.push is Push.NOTHING
+        empty = not self._seen()[f"slot.S{mouth + 1}.first"]
+        return filled and empty and self._believes(f"stacker.S{mouth + 1}.open")
 
     def _fill(self, move: m.Fill, feed_held: bool) -> m.FailReason | None:
         side = f"S{move.mouth + 1}"
@@ -61,29 +85,69 @@ class Interlocks:
             return m.FailReason.COUNT
         if feed_held:
             return m.FailReason.ABORTED
-        if not self._seen()[f"lift.{side}.home"] or self._busy(f"stacker.{side}", f"lift.{side}"):
-            return m.FailReason.INTERLOCK
-        return None
+        clear = self._believes(f"lift.{side}.home") or self.nothing_to_push(move.mouth, move.tiles)
+        clear = clear and not self._whereabouts.contradicts_itself(f"stacker.{side}")
+        return _barred(clear and not self._busy(f"stacker.{side}", f"lift.{side}"))
 
-    def _stroke(self, kind: PartKind, side: int, end: int) -> m.FailReason | None:
-        name, seen = f"S{side}", self._seen()
-        turns = kind is PartKind.LIFT and end != m.End.HOME
-        if end not in _ENDINGS or kind in FEEDS or (end == m.End.TURN) != turns:
+    def _stroke(self, part: Part, end: int) -> m.FailReason | None:
+        if part.kind in FEEDS or end not in _OF[part.kind]:
             return m.FailReason.BAD_ARGUMENT
-        clear = True
-        if kind is PartKind.STACKER:
-            # A push against a tray that is not home, or into a full store, breaks things; going back is none.
-            room = 2 * self._description.capacity[side - 1] - self._counts.most(side - 1)
-            clear = end == m.End.HOME or (seen[f"lift.{name}.home"] and room >= STACK)
+        name, where = f"S{part.side}", self._whereabouts
+        clear = part.kind is PartKind.LIFT or not where.contradicts_itself(part.name)
+        if part.kind is PartKind.STACKER:
+            clear = clear and (self._pushes_freely(part) if end == m.End.FAR else self._goes_home(part))
             clear = clear and not self._busy(f"lift.{name}", f"conveyor.{name}")
-        elif kind is PartKind.LIFT:
-            clear = seen[f"stacker.{name}.open"] and seen["console.down"] and not seen["console.up"]
+        elif part.kind is PartKind.LIFT:
+            clear = self._lifts_freely(part)
             clear = clear and not self._busy(f"stacker.{name}", f"conveyor.{name}", "console")
             # Raised only as full as ordered, with nothing on its way.
-            clear = clear and (end == m.End.HOME or self._counts.complete(side - 1))
-        elif kind is PartKind.CONSOLE:
-            clear = not self._busy(*self._description.names(PartKind.LIFT))
-        return None if clear else m.FailReason.INTERLOCK
+            clear = clear and (end == m.End.HOME or self._counts.complete(part.side - 1))
+        else:
+            clear = clear and not self._busy(*self._description.names(PartKind.LIFT))
+        return _barred(clear)
+
+    def _timed(self, part: Part, end: int, lift_key: bool) -> m.FailReason | None:
+        """A stroke by time begins at the other end, seen, and comes down only under a held key."""
+        if end not in TIMED:
+            return None
+        start = f"{part.name}.{'down' if end == m.End.FAR_TIMED else 'up'}"
+        if start in self._whereabouts.timed or not self._believes(start):
+            return m.FailReason.INTERLOCK
+        return None if end == m.End.FAR_TIMED else _aborted(not lift_key)
+
+    def _jog(self, part: Part, direction: int, feed_held: bool) -> m.FailReason | None:
+        if direction not in (1, -1):
+            return m.FailReason.BAD_ARGUMENT
+        if self._moving():
+            return m.FailReason.BUSY
+        match part.kind:
+            case PartKind.STACKER:
+                whole = not self._whereabouts.contradicts_itself(part.name)
+                return _barred(direction < 0 or (whole and self._pushes_freely(part)))
+            case PartKind.LIFT:
+                return _barred(self._lifts_freely(part))
+            case PartKind.CONSOLE:
+                lifts = self._description.names(PartKind.LIFT)
+                return _barred(all(self._whereabouts.there(f"{lift}.home") for lift in lifts))
+            case _:
+                return _aborted(feed_held)
+
+    def _pushes_freely(self, stacker: Part) -> bool:
+        """A push against a tray that is not home, or into a full store, breaks things."""
+        room = 2 * self._description.capacity[stacker.side - 1] - self._counts.most(stacker.side - 1)
+        return self._believes(f"lift.S{stacker.side}.home") and room >= STACK
+
+    def _goes_home(self, stacker: Part) -> bool:
+        """Going back breaks nothing; but one that cannot see its open end comes round and pushes."""
+        where, opened = self._whereabouts, f"{stacker.name}.open"
+        if where.there(f"lift.S{stacker.side}.home") or self._seen()[opened]:
+            return True
+        return where.free_us(stacker.name, where.way_home(stacker.name)) > 0
+
+    def _lifts_freely(self, lift: Part) -> bool:
+        stacker, where = f"stacker.S{lift.side}", self._whereabouts
+        clear = self._believes(f"{stacker}.open") and not where.contradicts_itself(stacker)
+        return clear and self._believes("console.down") and not self._seen()["console.up"]
 
     def _current(self, move: Move, part: int) -> m.FailReason | None:
         parts = self._description.parts
@@ -99,3 +163,11 @@ class Interlocks:
     def _busy(self, *names: str) -> bool:
         moving = set(self._moving())
         return any(self._description.part(n) in moving for n in names)
+
+
+def _barred(clear: bool) -> m.FailReason | None:
+    return None if clear else m.FailReason.INTERLOCK
+
+
+def _aborted(held: bool) -> m.FailReason | None:
+    return m.FailReason.ABORTED if held else None

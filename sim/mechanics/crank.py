@@ -4,6 +4,7 @@ Stackers, lifts and the console are all of this kind; they differ in their marks
 of a turn, so that a mechanism is always exactly where its history says.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -125,6 +126,11 @@ class Crank:
             active = station.enters == (direction > 0)
             self.on[station.sensor] = active
             self._on_sensor(station.sensor, active)
+
+
+def travel_from(angle: int, mark: int) -> float:
+    """Return how far what a crank moves is from where it is at a mark: 0 there, 1 half a turn away."""
+    return (1 - math.cos(2 * math.pi * (angle - mark) / TURN)) / 2
 
 
 def _near(angle: int, mark: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from firmware_protocol.description import PartKind
 from sim.agenda import Agenda, Entry
-from sim.mechanics.crank import TURN, Crank
+from sim.mechanics.crank import TURN, Crank, travel_from
 from sim.mechanics.drum import Drum
 from sim.mechanics.eye import Eye
 from sim.mechanics.motor import Motor
@@ -16,6 +16,7 @@ from sim.tiles import Place
 
 SIDES = (1, 2, 3, 4)
 DOOR = "door.open"
+CONSOLE_DOWN = 0.05  # of its travel: so low it is out of the walls' way
 BROWN_OUT_US = 2_000  # the supply's capacitors bridge so much
 
 
@@ -29,6 +30,7 @@ class Machine:
         self.on_sensor: Callable[[str, bool], None] = lambda name, active: None
         self.on_eye: Callable[[int, tuple[int, ...], int], None] = lambda side, peaks, direction: None
         self.on_stall: Callable[[str], None] = lambda part: None
+        self.on_load: Callable[[str], None] = lambda part: None
         self.on_brown_out: Callable[[], None] = lambda: None
         self.on_wall: Callable[[str], None] = lambda side: None
         self.on_console: Callable[[bool], None] = lambda is_up: None
@@ -69,7 +71,7 @@ class Machine:
             lambda part, held: self.motors[part].hold(held),
             lambda side: self.on_wall(side),
             self.violations.append,
-            lambda: self.console.on["console.down"],
+            lambda: travel_from(self.console.angle, 0) <= CONSOLE_DOWN,
         )
 
     def _motors(self) -> dict[str, Motor]:
@@ -90,6 +92,10 @@ class Machine:
     def drive(self, part: str, direction: int, reduced: bool = False) -> None:
         """Switch one motor on or off; a conveyor that runs forward picks only with its gate open."""
         self.motors[part].drive(direction, reduced)
+
+    def bridge_door(self, part: str, on: bool) -> None:
+        """Let one motor have its power although the door is open, or no longer."""
+        self.motors[part].bridge(DOOR, on)
 
     def open_gate(self, side: int, is_open: bool) -> None:
         """Open or close the pick-up of one side."""
@@ -115,7 +121,7 @@ class Machine:
     def open_door(self, is_open: bool) -> None:
         """Open or shut the service door; open, it cuts the power of every motor."""
         self._door_open = is_open
-        self.power(not is_open, "door")
+        self.power(not is_open, DOOR)
         self._edge(DOOR, is_open)
 
     def power(self, on: bool, by: str = "mains") -> None:
@@ -152,7 +158,8 @@ class Machine:
 
     # --- edges ----------------------------------------------------------------------------------------------
 
-    def _load_changed(self) -> None:
+    def _load_changed(self, part: str) -> None:
+        self.on_load(part)
         if self._brown_out is None and self._overloaded:
             self._brown_out = self.agenda.after(BROWN_OUT_US, self._supply_drops)
 

@@ -13,8 +13,8 @@ STALL_SEEN_US = 10_000  # a current as high as this for so long is no starting p
 class Motor:
     """One motor; `turn(direction)` is called when the shaft begins to turn or stops.
 
-    `on_stall` gets the motor's name when it has been held for a moment, `on_load` is called whenever its
-    current has changed.
+    `on_stall` gets the motor's name when it has been held for a moment, `on_load` whenever it is driven
+    otherwise or its current has changed.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class Motor:
         max_ma: int,
         turn: Callable[[int], None],
         on_stall: Callable[[str], None],
-        on_load: Callable[[], None] = lambda: None,
+        on_load: Callable[[str], None] = lambda name: None,
     ) -> None:
         self.name = name
         self.direction = 0  # what the board drives
@@ -35,6 +35,7 @@ class Motor:
         self._on_stall = on_stall
         self._on_load = on_load
         self._cut_by: set[str] = set()
+        self._bridged: set[str] = set()
         self._plugged = True
         self._seized = False
         self._late_us = 0
@@ -54,7 +55,7 @@ class Motor:
 
     @property
     def _live(self) -> bool:
-        return bool(self.direction) and not self._cut_by and self._plugged
+        return bool(self.direction) and self._cut_by <= self._bridged and self._plugged
 
     def drive(self, direction: int, reduced: bool = False) -> None:
         """Switch the output on in a direction, or off with 0; `reduced` limits the current."""
@@ -64,11 +65,16 @@ class Motor:
             self._forget_stall()
             self._apply()
         else:
-            self._on_load()
+            self._on_load(self.name)
 
     def power(self, on: bool, by: str) -> None:
         """Give or cut the motor's power; each of `by` (door, mains, wired stop) must give its own back."""
         (self._cut_by.discard if on else self._cut_by.add)(by)
+        self._apply()
+
+    def bridge(self, by: str, on: bool) -> None:
+        """Feed the motor past one thing that cuts its power, or no longer."""
+        (self._bridged.add if on else self._bridged.discard)(by)
         self._apply()
 
     def plug(self, in_: bool) -> None:
@@ -114,7 +120,7 @@ class Motor:
             self._forget_stall()
         elif self._stall is None:
             self._stall = self._agenda.after(STALL_SEEN_US, self._tell_stall)
-        self._on_load()
+        self._on_load(self.name)
 
     def _tell_stall(self) -> None:
         # The entry stays: one stall is told once, until the motor turns freely or is driven otherwise.

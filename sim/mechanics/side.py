@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from sim.agenda import Agenda
-from sim.mechanics.crank import TURN, WINDOW, Crank
+from sim.mechanics.crank import TURN, WINDOW, Crank, travel_from
 from sim.mechanics.mouth import Mouth
 from sim.model import MachineModel
 from sim.tiles import Place
 
 PUSHED_ANGLE = TURN // 2 - WINDOW - 1_000  # the stack is in the store when the closed sensor comes on
+AT_END = 0.02  # of its travel: so near to home a tray, so near to open a stacker, is out of the other's way
 JAM_ANGLE = TURN // 5  # where the stacker meets a tile that stands half in the slot
 
 
@@ -84,7 +85,7 @@ class Side:
         return direction < 0 or not self.mouth.jammed
 
     def _push(self, direction: int) -> bool:
-        if not self.lift.on[f"lift.{self.name}.home"]:
+        if travel_from(self.lift.angle, 0) > AT_END:
             self._violate(f"{self.name}: pushed against a tray that is not home")
             return False
         if self.mouth.slot.tiles and len(self.store) >= self._capacity:
@@ -100,7 +101,7 @@ class Side:
             return False  # the wall before has not been pulled off: the lift stalls under it
         if not self._console_is_down():
             self._violate(f"{self.name}: raised while the console was not down")
-        if not self.stacker.on[f"stacker.{self.name}.open"]:
+        if travel_from(self.stacker.angle, 0) > AT_END:
             self._violate(f"{self.name}: raised while its stacker was not open")
         for tile in list(self.store.tiles):
             tile.move(self.wall)

@@ -18,7 +18,7 @@ from firmware_protocol import host_link as hl
 BAUD = 115_200
 RETRY_S = 0.5
 _READ_BYTES = 4096
-_BUFFER_BYTES = 16_384  # a board that takes nothing for this long is gone
+BUFFER_BYTES = 16_384  # a board that takes nothing for this long is gone
 
 OnEvent = Callable[[hl.Opened | hl.Closed | hl.Received], object]
 
@@ -38,6 +38,11 @@ class Port:
     def is_open(self) -> bool:
         """Tell whether the port is open."""
         return self._serial is not None
+
+    @property
+    def waiting(self) -> int:
+        """Return how many bytes the system has not yet taken."""
+        return len(self._buffer)
 
     async def run(self) -> None:
         """Keep the port open until cancelled."""
@@ -69,7 +74,7 @@ class Port:
                 termios.tcflush(self._serial.fileno(), termios.TCOFLUSH)
             # A frame cut by the flush is noise; the zero that begins every frame ends it.
         self._buffer += data
-        if len(self._buffer) > _BUFFER_BYTES:
+        if len(self._buffer) > BUFFER_BYTES:
             self._lost(OSError(errno.EIO, "the board takes no bytes"))
         else:
             self._flush()

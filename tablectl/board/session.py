@@ -1,5 +1,6 @@
 """The host end of the wire, typed: orders into messages, messages into events."""
 
+from dataclasses import replace
 from typing import Any
 
 from firmware_protocol import host_link as hl
@@ -93,10 +94,10 @@ class BoardSession:
             case hl.Down(hl.DownReason.CLEARED):
                 return None  # asked for, and nothing moves while everything is stopped
             case hl.Down(reason, detail, outcome):
-                return ev.LinkLost(reason, detail, outcome.not_executed, outcome.unknown)
+                more = detail.packed() if detail else ""
+                return ev.LinkLost(reason, more, outcome.not_executed, outcome.unknown)
             case hl.Halted(stopped, outcome):
-                self._newest = None
-                state = self._state(stopped)
+                state = self._halted(stopped)
                 return ev.Stopped(stopped.reason, state, outcome.not_executed, outcome.unknown)
             case hl.NotSent(op):
                 return ev.Failed(op, "NOT_SENT", self._newest) if self._newest else None
@@ -108,9 +109,6 @@ class BoardSession:
                 return self._incoming(message)
 
     def _incoming(self, message: m.Message) -> SessionEffect | None:
-        counts = getattr(message, "counts", None)
-        if counts is not None and self._description and len(counts) != 2 * self._description.mouths:
-            return None  # a board that counts other mouths than it has described is not believed
         match message:
             case m.Status(clock_ms):
                 if self._newest and _before(clock_ms, self._newest.clock_ms):
@@ -133,7 +131,7 @@ class BoardSession:
     def _hello(self, hello: m.HelloAck, description: Description) -> ev.Hello:
         causes = {int(c): c.name for c in m.ResetCause}
         return ev.Hello(
-            uid=hello.uid.rstrip(b"\0").decode("ascii", "replace"),
+            uid=_printable(hello.uid.rstrip(b"\0")),
             boot_id=hello.boot_id,
             reset_cause=causes.get(hello.reset_cause, str(hello.reset_cause)),
             firmware=hello.firmware,
@@ -142,6 +140,18 @@ class BoardSession:
             description=description,
             state=self._state(hello),
         )
+
+    def _halted(self, stopped: m.Stopped) -> ev.BoardState:
+        """Return the state of a stop: it is believed whatever it counts, counts of other mouths are not."""
+        known, self._newest = self._newest, None
+        mouths = self._description.mouths if self._description else len(stopped.counts) // 2
+        if len(stopped.counts) == 2 * mouths:
+            return self._state(stopped)
+        doubtful = bytes((_COUNT, 0xFF)) * mouths  # each store may hold anything
+        state = self._state(replace(stopped, counts=doubtful))
+        if known:
+            state = replace(known, clock_ms=state.clock_ms, sensors=state.sensors)
+        return state
 
     def _state(self, message: Any) -> ev.BoardState:
         """Return what the board sees; a late reply tells no older story than what is known already."""
@@ -162,6 +172,10 @@ class BoardSession:
 def _before(clock_ms: int, other_ms: int) -> bool:
     """Tell whether a time of the board's wrapping clock lies before another."""
     return (clock_ms - other_ms) & 0xFFFFFFFF >= 1 << 31
+
+
+def _printable(text: bytes) -> str:
+    return "".join(chr(c) if 0x20 < c < 0x7F else "?" for c in text)
 
 
 def _named(bits: int, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from firmware_protocol.texts import Told
 from tablectl.service.host import Host
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -57,13 +58,17 @@ def _stores(host: Host) -> list[str] | None:
 
 
 def fault(code: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return a fault with its texts in every language."""
+    """Return a fault with its texts in every language, and what the wire says more of it."""
     entry = catalogue()[code]
+    more = Told.unpacked(str(values.get("more", "")))
+    text = {lang: entry.lines(lang, values) for lang in LANGUAGES}
+    if more:
+        text = {lang: [*lines[:1], more.text(lang), *lines[1:]] for lang, lines in text.items()}
     return {
         "code": code,
         "severity": entry.severity,
         "values": values,
-        "text": {lang: entry.lines(lang, values) for lang in LANGUAGES},
+        "text": text,
     }
 
 

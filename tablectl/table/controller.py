@@ -16,6 +16,7 @@ from tablectl.table import faults, panel
 from tablectl.table.activity import Activity, Trouble
 from tablectl.table.cycle import Cell, Cycle, State, Trigger
 from tablectl.table.desk import Desk
+from tablectl.table.front import Front
 from tablectl.table.guards import TableGuards
 from tablectl.table.hand import Hand
 from tablectl.table.homing import Homing
@@ -73,6 +74,7 @@ class Controller:
         self.operations = Operations(self.emit, self._stroke_ms, speed)
         self.hand = Hand(memory.standing, self.emit, self._record_throw)
         self.keys = Keys()
+        self.front = Front(self)
         self._desk = Desk(self)
         self._cycle = Cycle(TableGuards(self), State.UNHOMED)
         self._activity: Activity | None = None
@@ -83,8 +85,6 @@ class Controller:
         self._board_stop = int(StopReason.NONE)  # what CLEAR must name before anything moves
         self._unexplained_us: int | None = None
         self._washing_since_us: int | None = None
-        self._shown: tuple[str, tuple[str, ...]] | None = None
-        self._buzzer_ms = 0
         self._queue: deque[Trigger] = deque()
         self._out: list[Effect] = []
         self.now_us = 0
@@ -263,7 +263,7 @@ class Controller:
         self.board = hello
         self.connected = True
         self._board_stop = hello.stop
-        self._shown = None
+        self.front.forget()
         self.keys.greet(hello.keys)
         if known is None or (known.uid, known.boot_id) != (hello.uid, hello.boot_id):
             said = {"uid": hello.uid, "firmware": hello.firmware, "reset_cause": hello.reset_cause}
@@ -296,7 +296,7 @@ class Controller:
     def _link_lost(self, reason: str, detail: str) -> None:
         moving = self.moving
         self.connected = False
-        self._shown = None
+        self.front.forget()
         self.operations.forget()
         if reason in ("version", "description"):
             self.raise_fault("E14", detail=reason, more=detail)
@@ -367,10 +367,10 @@ class Controller:
         if self.memory.standing is not before.standing:
             self.hand.stand(self.memory.standing)
         if new in (State.CLOSING, State.ADD_CLOSING):
-            self._buzzer_ms = panel.BEEP_CLOSING_MS
+            self.front.beep(panel.BEEP_CLOSING_MS)
         if old is State.PROBING and self.memory.stored and before.wash:
             self.emit(ev.Washed(before.wash.rule, before.washed_us))
-            self._buzzer_ms = panel.BEEP_READY_MS
+            self.front.beep(panel.BEEP_READY_MS)
 
     def _time_wash(self, new: State) -> None:
         """Add up how long the wash has run: pauses are not washing, and timers shown to players are true."""
@@ -415,13 +415,9 @@ class Controller:
         self.fault = ev.FaultRaised(code, values)
         self.emit(self.fault)
         self.journal("fault", {"code": code, "values": values, "memory": self.memory.to_json()})
-        self._buzzer_ms = panel.BEEP_FAULT_MS
+        self.front.beep(panel.BEEP_FAULT_MS)
         self._queue.clear()
         self._queue.append(Trigger.FAILED)
-
-    def beep(self, ms: int) -> None:
-        """Let the buzzer sound."""
-        self._buzzer_ms = ms
 
     def _stop_half_way(self) -> None:
         self.stop_everything()
@@ -437,14 +433,8 @@ class Controller:
     def _show(self) -> None:
         if self.board is None or not self.connected:
             return
-        display = self._desk.display()
-        lamps = self._desk.lamps()
-        buzzer_ms = 0 if self._desk.muted else self._buzzer_ms
-        self._buzzer_ms = 0
-        if self._shown == (display, lamps) and not buzzer_ms:
-            return
-        self._shown = (display, lamps)
-        self.emit(ev.Panel(self.operations.next_op(), display, lamps, buzzer_ms))
+        if change := self.front.change():
+            self.emit(ev.Panel(self.operations.next_op(), *change))
 
     def _stroke_ms(self, part: str) -> int:
         if self.board is None:

@@ -1,21 +1,20 @@
-"""The desk between people and the cycle: what keys ask for, what the panel shows."""
+"""The desk between people and the cycle: what keys ask for, and why one is not obeyed."""
 
 from typing import Any, Protocol
 
 from tablectl.rules import ruleset
-from tablectl.table import console, panel
+from tablectl.table import console
 from tablectl.table import events as ev
 from tablectl.table.cycle import Cell, Refuse, State, Trigger
+from tablectl.table.front import Front
 from tablectl.table.hand import Hand
 from tablectl.table.intents import Intent, Key, Phase
 from tablectl.table.keys import Asked, Keys
 from tablectl.table.memory import Memory, Standing
-from tablectl.table.technician import Technician
 
 _DICE = (Intent.DICE, Intent.DICE_EAST, Intent.DICE_SOUTH, Intent.DICE_WEST, Intent.DICE_NORTH)
 _TRIGGERS = {Intent.ADD: Trigger.ADD, Intent.STOP: Trigger.STOP, Intent.RESET: Trigger.RESET}
 _OFF_AT_ONCE = (State.OFF, State.UNHOMED, State.FAULT, State.TECHNICIAN)
-_HAND_STATES = (State.REST, State.WASHING, State.PROBING, State.DIAGNOSING)
 
 
 class Table(Protocol):
@@ -30,6 +29,7 @@ class Table(Protocol):
     wishes_off: bool
     hand: Hand
     keys: Keys
+    front: Front
     now_us: int
 
     @property
@@ -44,11 +44,6 @@ class Table(Protocol):
 
     def emit(self, effect: Any) -> None:
         """Let an effect out."""
-        ...
-
-    @property
-    def technician(self) -> Technician | None:
-        """Return technician mode, where the table is in it."""
         ...
 
     def fire(self, trigger: Trigger) -> Cell:
@@ -76,7 +71,6 @@ class Desk:
     """Keys in, triggers out; a key that is not obeyed is told why."""
 
     def __init__(self, table: Table) -> None:
-        self.muted = False
         self._table = table
 
     # --- keys -----------------------------------------------------------------------------------------------
@@ -179,7 +173,8 @@ class Desk:
             case Intent.DEALER_NEXT:
                 self._next_dealer(key)
             case Intent.MUTE:
-                self.muted = not self.muted
+                table = self._table
+                table.front.muted = not table.front.muted
             case Intent.POWER:
                 self._power(key)
             case _:
@@ -237,30 +232,3 @@ class Desk:
             standing = Standing(standing.order, dealer)
             table.hand.stand(standing)
         table.remember(dealer=dealer, standing=standing)
-
-    # --- panel ----------------------------------------------------------------------------------------------
-
-    def display(self) -> str:
-        """Return what the display shows."""
-        table = self._table
-        if table.state is State.FAULT and table.fault:
-            return table.fault.code.ljust(4)
-        if table.state in _HAND_STATES and (word := table.hand.word()):
-            return word
-        if table.state is State.REST and table.memory.stored:
-            return panel.READY
-        if table.state is State.WASHING and table.seen:
-            return panel.count(sum(table.seen.taken))
-        if table.state is State.TECHNICIAN and table.technician:
-            return panel.part(table.technician.chosen[0])
-        if table.state is State.STOPPED and table.memory.raising and table.seen and any(table.seen.unsure):
-            return panel.unknown_wall(table.seen.unsure.index(True) + 1)
-        return panel.WORDS.get(table.state, "    ")
-
-    def lamps(self) -> tuple[str, ...]:
-        """Return the lamps that are lit."""
-        table = self._table
-        ready = table.state is State.REST and table.memory.stored is not None
-        lit = {"ready": ready, "reset": table.state in (State.UNHOMED, State.FAULT, State.TECHNICIAN)}
-        lit[f"dealer.S{table.memory.dealer + 1}"] = table.state is not State.OFF
-        return tuple(name for name, on in lit.items() if on)

@@ -1,0 +1,36 @@
+"""The parts of a table as its board describes them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class PartKind(StrEnum):
+    """What a motor drives."""
+
+    DRUM = "drum"  # 大盘
+    CONVEYOR = "conveyor"  # 上牌, with the pick-up's gate
+    STACKER = "stacker"  # 推牌
+    LIFT = "lift"  # 升牌
+    CONSOLE = "console"  # 中升
+
+
+# The sensors at the ends of a part's way, home first; a part without ends has no `stroke_ms`.
+ENDS: dict[PartKind, tuple[str, ...]] = {
+    PartKind.DRUM: (),
+    PartKind.CONVEYOR: (),
+    PartKind.STACKER: ("open", "closed"),
+    PartKind.LIFT: ("home",),
+    PartKind.CONSOLE: ("down", "up"),
+}
+CENTRAL = (PartKind.DRUM, PartKind.CONSOLE)  # these stand at no side
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One motor and what it drives; `side` is 1…4, 0 for the drum and the console."""
+
+    name: str  # begins with the kind and, at a side, ".S" and the side's number
+    kind: PartKind
+    side: int
+    stroke_ms: int  # end to end, or one turn of a lift; 0 where there are no ends
+    max_ma: int
