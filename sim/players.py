@@ -17,6 +17,7 @@ HOLD_US = 1_900_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
+_WASHES = re.compile(r" *[0-9]+|dicE|d  [ESUN]")  # what is shown while a set is washed
 _LIFT = "E41 "  # the display says that a lift does not come home
 _MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
@@ -70,6 +71,8 @@ class Players:
         self._last_fault = ""
         self._given_up = False  # the walls that come up are what was stored of a wash given up
         self._fed = False  # a set was put in and has not come to walls yet: nobody puts a second one in
+        self._owed = False  # the table washes, and the set that lies outside was never put in
+        self._in_play = ""  # the back of the walls that were taken last
         self._lose = 0
         self._strange = 0
         self._strangers: list[Tile] = []  # put in by mistake
@@ -88,6 +91,7 @@ class Players:
         if display != self._display:
             self._display = display
             self._fed = self._fed and display not in ("rdY ", "UP  ", "nonE", "outP")
+            self._owed = self._owed and display not in ("rdY ", "nonE", "outP", "PrES")
             if _FAULT.fullmatch(display):
                 self._last_fault = display
             if display == "outP":
@@ -182,6 +186,17 @@ class Players:
         lacks = max(0, total - len(drum) - len(tiles))
         return tiles + [t for t in self.table.tiles if t not in tiles][:lacks]
 
+    def _owed_set(self) -> list[Tile]:
+        """Return what goes in where a wash was begun without it: all that is not being played with."""
+        box = next((b for b in self._boxes if b.tiles), None)
+        tiles = box.tiles if box else [t for t in self.table.tiles if t.back != self._in_play]
+        return tiles[: max(0, sum(self._complete) - len(self._inside()))]
+
+    def _inside(self) -> list[Tile]:
+        """Return the tiles in drum, mouths and stores."""
+        mouths = [p for s in self._machine.sides for p in (s.store, s.mouth.belt, s.mouth.slot)]
+        return [t for p in (self._machine.drum.place, *mouths) for t in p.tiles]
+
     def _wrong_tiles(self) -> list[Tile]:
         """Return the tiles that lie on the floor, and those in the drum whose backs are of the other set."""
         drum = self._machine.drum.place.tiles
@@ -210,8 +225,7 @@ class Players:
 
     def _lacking(self) -> list[Tile]:
         """Return the tiles that lie about and belong to the set in the machine, by their backs."""
-        inside = [p for s in self._machine.sides for p in (s.store, s.mouth.belt, s.mouth.slot)]
-        backs = [t.back for p in (self._machine.drum.place, *inside) for t in p.tiles]
+        backs = [t.back for t in self._inside()]
         mine = _most(backs)
         about = [t for t in self.table.tiles if t.back == mine]
         return about[: max(0, sum(self._complete) - len(backs))]
@@ -256,6 +270,8 @@ class Players:
             return "START", 0
         if self.done:
             return "", 0
+        if self._owed and _WASHES.fullmatch(word):
+            return "ADD", 0
         if word in ("PrES", "rdY ") and not self._playing and not self._pulled:
             return "START", 0
         if word == "PuSH" and self._pushed:
@@ -268,7 +284,7 @@ class Players:
 
     def _wants_add(self) -> bool:
         """Tell whether a wash can only go on when somebody has reached into the table."""
-        if self._wrong_tiles() or self._heads():
+        if self._owed or self._wrong_tiles() or self._heads():
             return True
         return self._last_fault in _MISSING and bool(self._lacking())
 
@@ -277,6 +293,8 @@ class Players:
             self._repair()  # first the cause, then the key
             if self._last_fault == _LIFT:
                 self._pull_what_is_in_the_way()
+        if key == "START" and self._display == "LoAd" and self._complete:
+            self._owed = not self._fed and not self.done
         self._last_key = key
         self._press(key, held_us)
         self._plan = self._agenda.after(held_us + PATIENCE_US, self._consider)
@@ -285,7 +303,11 @@ class Players:
         if not self._machine.console.on["console.up"]:
             return
         if self._display == "Add ":
-            self._put_right()
+            if self._owed:
+                self._owed, self._fed = False, True
+                self.put_in(self._owed_set())
+            else:
+                self._put_right()
             self._pushed = True
             self._consider()
             return
@@ -299,11 +321,12 @@ class Players:
     def _pull_walls(self) -> None:
         sides = self._machine.sides
         walls = tuple(tuple(t.number for t in s.wall.tiles) for s in sides)
-        backs = {t.back for s in sides for t in s.wall.tiles}
+        backs = [t.back for s in sides for t in s.wall.tiles]
         for side in sides:
             side.pull_wall(self.table)
         if not self._given_up:
-            self.seen.append(WallsSeen("+".join(sorted(backs)), walls))
+            self.seen.append(WallsSeen("+".join(sorted(set(backs))), walls))
+            self._in_play = _most(backs)
             self._pulled = True
         self._given_up = False
         self._consider()

@@ -248,3 +248,27 @@ def test_a_table_that_denies_the_tiles_in_it_is_looked_at() -> None:
     assert (watch.wrong, watch.codes) == ([], [])
     halts = [e for _, e in watch._rig.announced if isinstance(e, ev.StateChanged) and e.new == "halting"]
     assert len(halts) == campaign_hand.DENIED
+
+
+def test_a_set_that_was_never_put_in_is_put_in_by_add_and_not_the_one_in_play() -> None:
+    """A fault cuts the opening: START raises what is stored, then washes what nobody has put in."""
+    at = Open("LoAd")
+    at.lay(at.people.table, A=135, B=1)
+    at.people._in_play = "A"
+    at.lay(at.table.machine.sides[2].mouth.slot, A=1)
+    at.people._act("START", 0)
+    at.people.read("   1")
+    assert at.people._wish("   1") == ("ADD", 0)
+    at.people.read("Add ")
+    at.push()
+    assert at.lies(at.drum) == {"B": 135}
+    assert at.lies(at.people.table) == {"A": 135, "B": 1}
+    assert at.people._wish("   1") == ("", 0)
+
+
+def test_a_set_that_was_put_in_before_a_fault_is_not_put_in_again() -> None:
+    at = Open()
+    at.push()
+    at.people.read("LoAd")
+    at.people._act("START", 0)
+    assert at.people._wish("dicE") == ("DICE", 0)
