@@ -20,6 +20,7 @@ from tablectl.table.memory import Memory
 
 DISK_US = 2_000  # from an entry to its place on the disk
 BOOT_US = 3_000_000  # of a computer that starts anew
+DOWN_US = 500_000  # from a process that was killed to the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,13 @@ class Rig:
     def faults(self) -> tuple[str, ...]:
         """Return the codes of all faults so far."""
         return tuple(e.code for _, e in self.announced if isinstance(e, ev.FaultRaised))
+
+    def restart_daemon(self, down_us: int = DOWN_US) -> None:
+        """Kill the host and start it anew with what the disk had; the table keeps its power."""
+        self._cut_us = self.world.now_us
+        self.world.replace("host", Dead())
+        self.world.run(self.world.now_us + down_us)
+        self._restart_host()
 
     def _restart_host(self) -> None:
         """Start the host anew from what the disk had when the mains went."""
