@@ -39,6 +39,8 @@ class Person:
         if word[:1] == "E" and word[1:3].isdigit():
             self._fault = word[:3]
             return "daemon:restart" if _RESTARTS in _remedy(self._fault).lower() else "RESET"
+        if word.startswith("t "):
+            return "RESET"  # technician mode: the door is shut again
         if not word.strip():
             return "POWER"
         if any(s.wall.tiles for s in bench.rig.table.machine.sides):

@@ -176,6 +176,7 @@ class Controller:
             case ev.Heard(user_code, data_code, known):
                 self.journal("heard", {"user_code": user_code, "data_code": data_code, "paired": known})
             case ev.Journaled(id_):
+                self.journal_dead = False  # entries reach the disk in order: it has the lost ones as well
                 self.hand.written(id_, self.now_us)
             case ev.Accepted():
                 pass
@@ -407,6 +408,13 @@ class Controller:
         """Stop everything and say why; a fault that stands is not covered by another."""
         self.stop_everything()
         self._name_fault(code, values)
+
+    def show_dead_journal(self) -> None:
+        """Let a dead journal cover the fault that stands: it is what keeps the table from going on."""
+        if self.fault and self.fault.code != "E16":
+            self.fault = ev.FaultRaised("E16", {"detail": "no_answer"})
+            self.emit(self.fault)
+            self.journal("fault", {"code": "E16", "values": self.fault.values})
 
     def _name_fault(self, code: str, values: dict[str, Any]) -> None:
         """Go into the fault; everything stands, or has been told to."""

@@ -62,6 +62,10 @@ class Table(Protocol):
         """Stop the board."""
         ...
 
+    def show_dead_journal(self) -> None:
+        """Let a dead journal cover the fault that stands: it is what keeps the table from going on."""
+        ...
+
     def raise_fault(self, code: str, **values: Any) -> None:
         """Stop everything and say why."""
         ...
@@ -131,8 +135,8 @@ class Desk:
 
     def _trigger(self, key: Key, trigger: Trigger) -> None:
         table, without = self._table, self._table.memory.without
-        if trigger is Trigger.ADD and table.state is State.FAULT and table.door_open:
-            trigger = Trigger.TECHNICIAN  # both lift keys, with the table open
+        if trigger is Trigger.ADD and table.state is State.FAULT and _at_open_table(key, table.door_open):
+            trigger = Trigger.TECHNICIAN
         if reason := console.refusal(table.state, trigger, key.source, without):
             self._refuse(key, reason)
             return
@@ -142,6 +146,7 @@ class Desk:
         if trigger is Trigger.RESET and table.state in (State.FAULT, State.TECHNICIAN):
             if table.journal_dead:
                 self._refuse(key, "refuse.journal_dead")
+                table.show_dead_journal()
                 return
             if table.memory.disturbed and not self._door_answer(key):
                 return
@@ -232,3 +237,8 @@ class Desk:
             standing = Standing(standing.order, dealer)
             table.hand.stand(standing)
         table.remember(dealer=dealer, standing=standing)
+
+
+def _at_open_table(key: Key, door_open: bool) -> bool:
+    """Tell whether both lift keys were pressed at a table whose service door is open."""
+    return door_open and key.source.startswith("panel:")
