@@ -143,3 +143,28 @@ def test_a_disk_that_fails_later_is_told(tmp_path: Path) -> None:
     assert writer.told.wait(20)
     assert writer.written == []
     assert "entry" in writer.failed[0]
+
+
+def test_what_a_full_disk_refused_is_not_lost_when_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": 0.05}))
+    writer = Writer(path)
+    other = connect(path)
+    other.execute("BEGIN IMMEDIATE")  # nobody else can write
+    for n in (1, 2):
+        writer.told.clear()
+        writer.store.append(n, n, "key", {"n": n})
+        assert writer.told.wait(20)
+    assert (len(writer.failed), writer.written) == (2, [])
+    other.rollback()
+    other.close()
+    writer.told.clear()
+    writer.store.append(3, 3, "key", {"n": 3})
+    assert writer.told.wait(20)
+    writer.store.close()
+    assert writer.written == [3]
+    assert [e.id for e in store.read(path)] == [1, 2, 3]
+    assert first_broken(store.read(path)) is None

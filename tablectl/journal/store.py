@@ -61,17 +61,26 @@ class Store:
             self._on_failed(str(error))
 
     def _serve(self, db: sqlite3.Connection) -> None:
-        """Write what is queued, a transaction for all that waits, until told to end."""
+        """Write what is queued, a transaction for all that waits, until told to end.
+
+        What a full disk has refused is kept, and written with the next entry that finds room.
+        """
         ended = False
+        waiting: list[_Record] = []
         while not ended:
             batch = [self._queue.get()]
             while not self._queue.empty():
                 batch.append(self._queue.get())
             ended = None in batch
-            records = [r for r in batch if r is not None]
-            self._commit(db, records)
-            if records:
-                self._on_written(records[-1][0])
+            waiting += [r for r in batch if r is not None]
+            try:
+                self._commit(db, waiting)
+            except sqlite3.Error as error:
+                self._on_failed(str(error))
+                continue
+            if waiting:
+                self._on_written(waiting[-1][0])
+            waiting.clear()
 
     def _commit(self, db: sqlite3.Connection, records: list[_Record]) -> None:
         last = self._last_hash
