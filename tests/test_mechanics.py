@@ -68,7 +68,7 @@ def happen(made: Machine, what: str, part: str, direction: int, on: bool, table:
                 made.open_gate(int(part[-1]), on)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(ORDERS, max_size=40), st.integers(0, 99))
 def test_no_program_of_motors_loses_or_doubles_a_tile(
     orders: list[tuple[str, int, int, bool, str]], seed: int
@@ -319,7 +319,7 @@ def test_the_supply_bridges_a_moment_and_then_drops() -> None:
 # --- crank --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.integers(0, 900_000)), max_size=30))
 def test_a_sensor_never_disagrees_with_the_angle(moves: list[tuple[int, int]]) -> None:
     agenda = Agenda()

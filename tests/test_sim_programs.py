@@ -191,7 +191,7 @@ ONE_LIE_EACH = (
 OTHER_LIES = ("stuck:slot.S1.full+0.4s", "dead:slot.S2.full+0.3s", "dead-eye:S3", "stuck:belt.S4.full")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(programs((), motors=True), st.integers(0, 50), st.sampled_from([0, 20, 136]))
 def test_whatever_comes_no_interlock_gives_way_and_every_count_is_true(
     program: list[tuple[Any, ...]], seed: int, tiles: int
@@ -200,7 +200,7 @@ def test_whatever_comes_no_interlock_gives_way_and_every_count_is_true(
 
 
 @pytest.mark.parametrize("lies", [ONE_LIE_EACH, OTHER_LIES], ids=["one", "other"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), seed=st.integers(0, 50), tiles=st.sampled_from([20, 136]))
 def test_a_sensor_that_lies_makes_no_count_that_is_certain_and_wrong(
     lies: tuple[str, ...], data: st.DataObject, seed: int, tiles: int

@@ -499,7 +499,7 @@ commands = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(commands, st.integers(0, 900_000)), max_size=25), st.booleans())
 def test_whatever_is_ordered_every_order_ends_and_no_tile_is_pushed_against_a_wall(
     orders: list[tuple[Any, int]], with_tiles: bool
@@ -525,7 +525,7 @@ def test_whatever_is_ordered_every_order_ends_and_no_tile_is_pushed_against_a_wa
     assert hand.table.machine.violations == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32))
 def test_no_bytes_make_the_board_fall_or_move(seed: int) -> None:
     rng = random.Random(seed)
