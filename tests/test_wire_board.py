@@ -492,7 +492,8 @@ def test_replies_that_nobody_acknowledges_do_not_pile_up(hand: BareHand) -> None
 parts = st.integers(0, 255) | st.integers(0, 13)
 commands = st.one_of(
     st.builds(m.Run, st.integers(0, 40), parts, st.integers(-2, 2), st.integers(0, 3000)),
-    st.builds(m.Stroke, st.integers(0, 40), parts, st.integers(0, 3)),
+    st.builds(m.Stroke, st.integers(0, 40), parts, st.integers(0, 5)),
+    st.builds(m.Jog, st.integers(0, 40), parts, st.integers(-2, 2), st.integers(0, 400)),
     st.builds(m.Fill, st.integers(0, 40), st.integers(0, 5), st.integers(0, 50), st.integers(0, 3000)),
     st.builds(m.Stop, st.integers(0, 40), parts),
     st.builds(m.Renew, st.integers(0, 40), st.integers(0, 3000)),
