@@ -25,6 +25,8 @@ def reset(place: UsbPlace, backend: Any = None) -> str:
         finally:
             usb.util.dispose_resources(device)
     except (usb.core.USBError, usb.core.NoBackendError, NotImplementedError) as error:
+        if getattr(error, "errno", None) == errno.ENOENT:
+            return ""  # so a reset is reported after which the device had to be enumerated anew
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
     return ""
 
