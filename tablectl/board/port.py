@@ -111,7 +111,7 @@ class Port:
     async def _open(self, id_: int, path: str) -> None:
         try:
             opened = await asyncio.to_thread(open_port, path)
-        except (OSError, ValueError, termios.error) as error:
+        except Exception as error:  # an order without an outcome would be waited for without end
             self._report(pt.OpenFailed(id_, *failure(error)))
             return
         self._close()
@@ -122,7 +122,7 @@ class Port:
     async def _list(self, also: str) -> None:
         try:
             found = await asyncio.to_thread(self._list_ports, also)
-        except OSError:  # a device went while it was being described
+        except Exception:  # a device went while it was being described; it is listed again
             found = ()
         self._report(pt.PortsListed(found))
 
