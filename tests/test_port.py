@@ -185,6 +185,21 @@ def test_a_closed_port_does_not_stay_open() -> None:
     assert descriptors() == before
 
 
+def test_a_stop_written_last_is_not_thrown_away_with_the_port(pty_pair: tuple[int, int, str]) -> None:
+    master, _, path = pty_pair
+
+    async def run() -> None:
+        opened = asyncio.Event()
+        shell = Port(lambda event: opened.set() if event == pt.PortOpened(1) else None)
+        shell.do(pt.OpenPort(1, path))
+        await asyncio.wait_for(opened.wait(), DEADLINE_S)
+        shell.write(b"stop", urgent=True)
+        await shell.end()
+
+    asyncio.run(run())
+    assert os.read(master, 16) == b"stop"
+
+
 # --- as a user without privileges ---------------------------------------------------------------------------
 
 

@@ -81,7 +81,7 @@ class Port:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._close()
+        self._close(sent=True)  # a last STOP ALL must get out
 
     def write(self, data: bytes, urgent: bool = False) -> None:
         """Send bytes; urgent ones drop what is not yet on the wire and go at once."""
@@ -176,7 +176,8 @@ class Port:
         # Reported by itself: the host may be writing, and is not to be entered again from its own effect.
         asyncio.get_running_loop().call_soon(self._report, pt.PortLost(self._id, failure(error)[1]))
 
-    def _close(self) -> None:
+    def _close(self, sent: bool = False) -> None:
+        """Close the port; what has not left is dropped, unless it is to be `sent`."""
         if self._serial is None:
             return
         loop = asyncio.get_running_loop()
@@ -184,9 +185,10 @@ class Port:
         loop.remove_writer(self._serial.fileno())
         port, self._serial = self._serial, None
         self._buffer.clear()
-        with suppress(OSError, termios.error):
-            # A driver would wait up to 30 s for a board that takes no bytes.
-            termios.tcflush(port.fileno(), termios.TCIOFLUSH)
+        if not sent:
+            with suppress(OSError, termios.error):
+                # A driver would wait up to 30 s for an adapter that takes no bytes.
+                termios.tcflush(port.fileno(), termios.TCIOFLUSH)
         with suppress(OSError, termios.error):
             port.close()
 
