@@ -11,6 +11,7 @@ from sim.remote import IrWords, Remote
 from sim.table import Mains, PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
 from sim.world import Wire, World
 from tablectl.board.session import BoardSession
+from tablectl.board.supervisor import AUTO, Supervisor
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver, Words
 from tablectl.service.host import Host, Trace
@@ -171,4 +172,6 @@ def make_host(
         timing=timing,
     )
     session = BoardSession(nonce_seed=options.entropy_seed + next_journal_id)
-    return Host(controller, session, Receiver([0x00], keymap.load("default")), trace)
+    receiver = Receiver([0x00], keymap.load("default"))
+    # The supervisor is never told to begin: the wire of a rig is no port.
+    return Host(controller, session, receiver, Supervisor(AUTO), trace)

@@ -94,6 +94,7 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(TEXTS("cli.status.board", lang, **board))
     else:
         lines.append(TEXTS("cli.status.no_board", lang))
+    lines.append(_port_line(found["port"], lang))
     if stores := found["stores"]:
         sides = ", ".join(f"S{n}: {count}" for n, count in enumerate(stores, 1))
         lines.append(TEXTS("cli.status.stores", lang, sides=sides))
@@ -102,3 +103,10 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
     lines.append(TEXTS("cli.status.link", lang, **found["link"]))
     lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
     return lines
+
+
+def _port_line(port: dict[str, Any], lang: str) -> str:
+    path = port["path"] or port["wanted"]
+    why = "" if port["state"] == "up" or not port["why_closed"] else port["why_closed"]["text"][lang]
+    parts = (TEXTS("cli.status.port", lang, path=path, tries=port["tries"]), why, port["next"][lang])
+    return " ".join(part for part in parts if part)

@@ -17,8 +17,10 @@ from aiohttp import web
 from firmware_protocol import host_link as hl
 from firmware_protocol.core import TICK
 from firmware_protocol.pace import PacedClock
+from tablectl.board import port_types as pt
 from tablectl.board.port import Port
 from tablectl.board.session import BoardSession
+from tablectl.board.supervisor import Supervisor
 from tablectl.config import Config
 from tablectl.errors import TablectlError
 from tablectl.journal import store
@@ -64,8 +66,8 @@ class Daemon:
             "timing": controller.timing.to_json(),
         }
         writer = TraceWriter(self._trace_file, head) if self._trace_file else None
-        self._host = Host(controller, session, receiver, writer)
-        self._port = Port(config.port, self.dispatch)
+        self._host = Host(controller, session, receiver, Supervisor(config.port, speed), writer)
+        self._port = Port(self.dispatch)
         self._source = open_source(config.remote)
         self._api = Api(self._press, lambda: view.status(self._host))
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
@@ -79,7 +81,8 @@ class Daemon:
             self._loop.add_signal_handler(number, self._finish)
         runner = web.AppRunner(self._api.application(), shutdown_timeout=1.0)
         await runner.setup()
-        tasks = [asyncio.create_task(self._port.run()), asyncio.create_task(self._source.run(self.dispatch))]
+        tasks = [asyncio.create_task(self._source.run(self.dispatch))]
+        self.dispatch(pt.Begin())
         try:
             self._config.socket.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
@@ -92,6 +95,7 @@ class Daemon:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._port.end()
             await runner.cleanup()
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
@@ -114,6 +118,8 @@ class Daemon:
         match effect:
             case hl.Transmit(data, urgent):
                 self._port.write(data, urgent)
+            case pt.ListPorts() | pt.OpenPort() | pt.ClosePort() | pt.ResetUsb():
+                self._port.do(effect)
             case ev.Journal(id_, kind, data):
                 self._clock.asked_disk()
                 self._last_entry = id_
