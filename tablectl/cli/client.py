@@ -26,6 +26,8 @@ async def session(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
             yield each
     except aiohttp.ClientConnectorError as error:
         raise TablectlError("service.no_daemon", socket=path, reason=error.strerror) from error
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise TablectlError("service.gone", socket=path, reason=str(error) or type(error).__name__) from error
 
 
 async def get_status(path: Path) -> dict[str, Any]:
@@ -43,9 +45,14 @@ async def post_press(path: Path, intent: str) -> dict[str, Any]:
 
 
 async def events(path: Path) -> AsyncIterator[dict[str, Any]]:
-    """Yield the daemon's events, its status first."""
+    """Yield the daemon's events, its status first, until it ends the stream or goes."""
     async with session(path) as daemon, daemon.get("/v1/events", timeout=aiohttp.ClientTimeout()) as answer:
-        async for line in answer.content:
+        lines = aiter(answer.content)
+        while True:
+            try:
+                line = await anext(lines)
+            except (StopAsyncIteration, aiohttp.ClientError):  # the latter where the daemon was killed
+                return
             yield json.loads(line)
 
 

@@ -23,7 +23,8 @@ from tablectl.board.session import BoardSession
 from tablectl.board.supervisor import Supervisor
 from tablectl.config import Config
 from tablectl.errors import TablectlError
-from tablectl.journal import store
+from tablectl.journal import reader
+from tablectl.journal.store import Store
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver
 from tablectl.remote.sources import open_source
@@ -31,6 +32,7 @@ from tablectl.rules import ruleset
 from tablectl.service import view
 from tablectl.service.api import Api
 from tablectl.service.host import Host
+from tablectl.service.notify import Notifier, summary
 from tablectl.table import events as ev
 from tablectl.table.controller import Controller
 from tablectl.table.intents import Key
@@ -48,7 +50,7 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._end: asyncio.Future[None] = self._loop.create_future()
-        self._store = store.Store(config.journal, self._written, self._write_failed)
+        self._store = Store(config.journal, self._written, self._write_failed)
         controller = Controller(
             self._memory(),
             sets=config.sets,
@@ -73,7 +75,8 @@ class Daemon:
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
         started["configuration"] = encode(config)
         self._last_entry = self._store.last_id + 1
-        self._store.append(self._last_entry, 0, "start", started)
+        self._store.begin(self._last_entry, 0, "start", started)
+        self._notifier = Notifier()
 
     async def run(self) -> None:
         """Serve until a signal or a fatal error; TablectlError tells the latter."""
@@ -88,8 +91,11 @@ class Daemon:
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             await web.UnixSite(runner, str(self._config.socket)).start()
+            self._notifier.ready(self._summary())
+            tasks.append(asyncio.create_task(self._notifier.keep_watch()))
             await self._end
         finally:
+            self._notifier.stopping()
             self._stop_moving()
             self._api.close()
             for task in tasks:
@@ -112,7 +118,12 @@ class Daemon:
         now_us = self._clock.now_us()
         told = [seen for effect in self._host.handle(event, now_us) if (seen := self._do(effect, now_us))]
         self._plan()
+        self._notifier.status(self._summary())
         return told
+
+    def _summary(self) -> str:
+        table = self._host.controller
+        return summary(table.state, table.fault, table.connected)
 
     def _do(self, effect: Any, now_us: int) -> dict[str, Any] | None:
         match effect:
@@ -174,7 +185,7 @@ class Daemon:
 
     def _kept(self, key: str) -> Any:
         """Return what the newest journal entry with a key says under it, None where there is none."""
-        data = store.last_with(self._config.journal, key)
+        data = reader.last_with(self._config.journal, key)
         return json.loads(data)[key] if data else None
 
 
