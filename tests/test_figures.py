@@ -1,4 +1,4 @@
-"""The command that prints figures prints all of them, each with what it is held against; no clock is asked."""
+"""The command that prints figures prints each of them with what it is held against; no clock is asked."""
 
 import json
 
