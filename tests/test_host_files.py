@@ -272,7 +272,7 @@ def test_the_readme_does_not_name_a_file_or_a_command_that_is_not_there() -> Non
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = [line.strip() for line in readme.splitlines() if line.startswith("    ")]
     assert "bash tests/run" in shown
-    for file in re.findall(r"\budev/[\w.-]+", readme):
+    for file in re.findall(r"(?<![/\w])udev/[\w.-]+", readme):
         assert (ROOT / file).is_file(), file
     for module in re.findall(r"python -m ([\w.]+)", readme):
         place = ROOT.joinpath(*module.split("."))
