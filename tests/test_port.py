@@ -185,8 +185,11 @@ def test_a_closed_port_does_not_stay_open() -> None:
     assert descriptors() == before
 
 
-def test_a_stop_written_last_is_not_thrown_away_with_the_port(pty_pair: tuple[int, int, str]) -> None:
+def test_a_stop_written_last_is_not_thrown_away_with_the_port(
+    pty_pair: tuple[int, int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     master, _, path = pty_pair
+    flushed: list[int] = []  # a pty has passed everything on already and has nothing to throw away
 
     async def run() -> None:
         opened = asyncio.Event()
@@ -194,10 +197,12 @@ def test_a_stop_written_last_is_not_thrown_away_with_the_port(pty_pair: tuple[in
         shell.do(pt.OpenPort(1, path))
         await asyncio.wait_for(opened.wait(), DEADLINE_S)
         shell.write(b"stop", urgent=True)
+        monkeypatch.setattr(termios, "tcflush", lambda fd, what: flushed.append(what))
         await shell.end()
 
     asyncio.run(run())
     assert os.read(master, 16) == b"stop"
+    assert flushed == []
 
 
 # --- as a user without privileges ---------------------------------------------------------------------------

@@ -389,6 +389,16 @@ def test_no_adapter_is_reset_that_has_not_hung(what: Any) -> None:
     assert s.resets == []
 
 
+@pytest.mark.parametrize("between", ["noise", Trouble.MISSING])
+def test_an_adapter_that_spoke_or_was_gone_meanwhile_is_not_reset(between: Any) -> None:
+    results = ["mute", "mute", between, "mute", "mute", between, "mute", "mute"]
+    s = Shell(Supervisor(PATH), [A], lambda path: results.pop(0))
+    s.give(pt.Begin())
+    while results:
+        s.run(0.1)
+    assert s.resets == []
+
+
 def test_somebody_elses_silent_adapter_is_not_reset() -> None:
     s = shell("auto", [A, B], ttyUSB0="mute", ttyUSB1="TABLE7")
     s.run(20)
