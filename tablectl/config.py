@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tablectl.board.supervisor import AUTO, BY_UID
 from tablectl.errors import TablectlError
 from tablectl.remote import keymap
 from tablectl.remote.sources import open_source
@@ -26,7 +27,7 @@ class Config:
 
 EXAMPLE = """\
 [table]
-port = "/dev/tablectl-board"      # the board's serial port
+port = "/dev/tablectl-board"      # the board's serial port; or "auto", or "uid:" with the board's name
 rule = "riichi"                   # until another one is chosen at the table
 sets = 2                          # tile sets of different back colours: one in play, one in the machine
 
@@ -55,7 +56,7 @@ def parse(content: bytes, file: str) -> Config:
     top = Table.parse(content, file, "config")
     table, remote, service = top.table("table"), top.table("remote"), top.table("service")
     config = Config(
-        port=table.text("port"),
+        port=_port(table),
         rule=table.text("rule"),
         sets=table.number("sets", 1, 2),
         remote=remote.text("input"),
@@ -72,6 +73,14 @@ def parse(content: bytes, file: str) -> Config:
     open_source(config.remote)
     keymap.load(config.keymap)
     return config
+
+
+def _port(table: Table) -> str:
+    port = table.text("port")
+    named = port.startswith(BY_UID) and len(port) > len(BY_UID)
+    if not (port == AUTO or named or port.startswith("/")):
+        raise table.error("port", "port", found=port)
+    return port
 
 
 def _user_codes(remote: Table) -> tuple[int, ...]:

@@ -48,6 +48,28 @@ def program(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subp
         print(f"--- {' '.join(arguments[:4])}\n{said}")
 
 
+AS_NOBODY = """
+import os, sys
+import tablectl.cli.main, tablectl.service.daemon
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setresgid(*[65534] * 3)
+    os.setresuid(*[65534] * 3)
+tablectl.cli.main.main(sys.argv[1:])
+"""
+
+
+def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `tablectl` as somebody who owns nothing here; root steps down once all is loaded."""
+    return subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+
+
 def listens(path: Path) -> bool:
     """Tell whether somebody listens on a socket; a bound one that does not yet listen refuses."""
     with socket.socket(socket.AF_UNIX) as sock:

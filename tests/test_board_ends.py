@@ -356,7 +356,7 @@ def test_a_fill_is_not_ended_by_a_sensor_that_flickers_in_mid_stroke() -> None:
         assert holds(hand) == 4 == len(side_of(hand).store)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(["stacker.S1", "lift.S1", "console"]),
     st.lists(st.integers(0, 2_000_000), min_size=1, max_size=4),

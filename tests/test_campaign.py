@@ -41,7 +41,7 @@ def test_no_kind_of_fault_is_left_out_and_none_comes_when_the_hand_is_over(repor
     assert sum(report.by_kind.values()) >= report.hands
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1_000_000))
 def test_no_kind_comes_more_seldom_than_wanted_whatever_the_first_seed(seed: int) -> None:
     planned = Counter(kind for n in range(OF) for kind in faults_of(seed + n, NAMES))

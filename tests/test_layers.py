@@ -13,7 +13,8 @@ PURE = (
     "firmware_protocol",
     "sim/agenda.py", "sim/board", "sim/mechanics", "sim/players.py", "sim/remote.py", "sim/table.py",
     "sim/wires.py", "sim/wiring.py", "sim/world.py",
-    "tablectl/table", "tablectl/rules", "tablectl/board/session.py", "tablectl/journal/chain.py",
+    "tablectl/table", "tablectl/rules", "tablectl/board/session.py", "tablectl/board/supervisor.py",
+    "tablectl/board/port_types.py", "tablectl/journal/chain.py",
     "tablectl/remote/pulses.py", "tablectl/remote/nec.py", "tablectl/remote/lircd.py",
     "tablectl/remote/receiver.py", "tablectl/service/host.py", "tablectl/trace.py",
 )  # fmt: skip

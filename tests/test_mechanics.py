@@ -68,7 +68,7 @@ def happen(made: Machine, what: str, part: str, direction: int, on: bool, table:
                 made.open_gate(int(part[-1]), on)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(ORDERS, max_size=40), st.integers(0, 99))
 def test_no_program_of_motors_loses_or_doubles_a_tile(
     orders: list[tuple[str, int, int, bool, str]], seed: int
@@ -167,6 +167,37 @@ def test_a_push_against_a_raised_tray_is_seen_as_a_violation() -> None:
     made.drive("stacker.S1", 1)
     agenda.run_until(2 * S)
     assert made.violations == ["S1: pushed against a tray that is not home"]
+
+
+@pytest.mark.parametrize(("past_us", "in_the_way"), [(200_000, False), (260_000, False), (330_000, True)])
+def test_a_console_is_down_by_its_height_and_not_by_the_window_of_its_sensor(
+    past_us: int, in_the_way: bool
+) -> None:
+    agenda, made, tiles = machine()
+    tiles[0].move(made.sides[0].store)
+    made.drive("console", 1)
+    agenda.run_until(past_us)
+    made.drive("console", 0)
+    assert not made.sensors()["console.down"]
+    made.drive("lift.S1", 1)
+    agenda.run_until(agenda.now_us + 2 * S)
+    assert made.violations == ["S1: raised while the console was not down"] * in_the_way
+
+
+def test_a_motor_that_is_fed_past_the_door_is_the_only_one_with_power_and_no_other_cut_is_passed() -> None:
+    _, made, _ = machine()
+    made.open_door(True)
+    for part in PARTS:
+        made.drive(part, 1)
+    assert made.current_ma == 0
+    made.bridge_door("lift.S2", True)
+    assert [n for n, motor in made.motors.items() if motor.current_ma] == ["lift.S2"]
+    for by in ("mains", "wired stop"):
+        made.power(False, by)
+        assert made.current_ma == 0
+        made.power(True, by)
+    made.bridge_door("lift.S2", False)
+    assert made.current_ma == 0
 
 
 def test_a_lift_stalls_under_a_wall_that_was_not_pulled_off() -> None:
@@ -319,7 +350,7 @@ def test_the_supply_bridges_a_moment_and_then_drops() -> None:
 # --- crank --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.integers(0, 900_000)), max_size=30))
 def test_a_sensor_never_disagrees_with_the_angle(moves: list[tuple[int, int]]) -> None:
     agenda = Agenda()

@@ -15,7 +15,7 @@ import pytest
 from helpers import STACKS, TILES
 from processes import Receiver, Table, capture_words, lircd, wait_for
 
-from tablectl.journal import store
+from tablectl.journal import reader
 from tablectl.journal.chain import first_broken
 
 DEMO_KEYS = {
@@ -126,7 +126,7 @@ def test_a_real_capture_does_not_fail_to_press_start(tmp_path: Path, shared_data
         assert (remote["frames"], remote["repeats"], remote["foreign"]) == (1, 1, 0)
         assert control("truth")["places"]["drum"] == []
     receiver.close()
-    pressed = [json.loads(e.data) for e in store.read(table.journal, "key")]
+    pressed = [json.loads(e.data) for e in reader.read(table.journal, "key")]
     assert {"source": "remote:0x00", "intent": "START", "phase": "down"} in pressed
 
 
@@ -159,7 +159,7 @@ def test_another_tables_remote_is_heard_and_not_obeyed(tmp_path: Path, shared_da
         wait_for(lambda: table.api.status()["remote"]["foreign"], "the foreign frame")
         assert table.api.state() == "rest"
     receiver.close()
-    heard = [json.loads(e.data) for e in store.read(table.journal, "heard")]
+    heard = [json.loads(e.data) for e in reader.read(table.journal, "heard")]
     assert heard == [{"user_code": 0x01, "data_code": 0x83, "paired": False}]
 
 
@@ -212,7 +212,7 @@ def test_press_and_status_do_not_lie(tmp_path: Path) -> None:
         assert table.api.call("POST", "/v1/press", {"intent": "SELECT_TILE"})[0] == 400
         assert table.api.call("POST", "/v1/press", ["START"])[0] == 400
         assert table.api.call("GET", "/v1/status")[0] == 200
-    sources = Counter(json.loads(e.data)["source"] for e in store.read(table.journal, "key"))
+    sources = Counter(json.loads(e.data)["source"] for e in reader.read(table.journal, "key"))
     assert sources[f"local:{os.getuid()}"] == 3
 
 
@@ -223,12 +223,12 @@ def test_a_killed_daemon_does_not_forget_where_the_sets_are(tmp_path: Path) -> N
             wait_for(lambda: table.api.status()["stored"], "a stored set")
             first.kill()
             first.wait()
-        assert first_broken(store.read(table.journal)) is None
+        assert first_broken(reader.read(table.journal)) is None
         table.api.path.unlink()
         with table.daemon():
             wait_for(lambda: control("truth")["hands_played"] == 1, "the hand")
             assert tuple(control("truth")["hands"][0]["stacks"]) == STACKS["riichi"]
-    assert first_broken(store.read(table.journal)) is None
+    assert first_broken(reader.read(table.journal)) is None
 
 
 def test_an_unplugged_board_comes_back_without_the_daemon_being_started_again(tmp_path: Path) -> None:
@@ -255,4 +255,4 @@ def test_a_slow_disk_is_not_called_dead_because_the_clock_is_fast(tmp_path: Path
             assert table.api.state() == "opening"
             other.rollback()
         wait_for(lambda: table.api.state() == "open", "the console")
-    assert not list(store.read(table.journal, "fault"))
+    assert not list(reader.read(table.journal, "fault"))

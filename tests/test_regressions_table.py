@@ -359,14 +359,54 @@ def test_dice_are_not_shown_before_the_disk_has_them(monkeypatch: pytest.MonkeyP
 
 def test_a_dead_journal_does_not_allow_a_throw_or_a_move() -> None:
     r = standing()
-    r.world.post(r.world.now_us, "host", ev.JournalFailed("disk full"))
-    run_to(r, "fault", 1)
-    for key in ("DICE", "RESET", "START"):
+    r.disk_full = True
+    for key in ("DICE", "DICE", "RESET", "START"):
         r.press(key)
         run_for(r, 1)
     assert told(r, ev.DiceThrown) == []
+    assert r.faults() == ("E16",)
     assert r.controller.state == "fault"
     assert refusals(r)[:2] == ["refuse.journal_dead", "refuse.journal_dead"]
+
+
+def test_a_disk_with_room_again_does_not_need_the_service_started_anew() -> None:
+    r = homed()
+    wash(r)
+    run_to(r, "washing")
+    run_for(r, 10)
+    r.disk_full = True
+    r.press("STOP")
+    run_to(r, "fault", 1)
+    kept = [e.id for e in r.journal]
+    r.press("RESET")
+    run_for(r, 1)
+    assert r.controller.state == "fault"
+    r.disk_full = False
+    for _ in range(2):  # the first one finds the disk well
+        r.press("RESET")
+        run_for(r, 1)
+    assert r.controller.state == "unhomed"
+    r.press("START", held_us=1_900_000)
+    run_to(r, "stopped", 10)
+    r.press("START")
+    run_to(r, "rest")
+    ids = [e.id for e in r.journal]
+    assert ids == list(range(1, len(ids) + 1))
+    assert ids[: len(kept)] == kept
+    ready_is_true(r)
+
+
+def test_a_dead_journal_is_shown_where_it_is_what_keeps_the_table_from_going_on() -> None:
+    r = homed()
+    r.table.machine.open_door(True)
+    run_to(r, "fault", 1)
+    r.table.machine.open_door(False)
+    run_for(r, 1)
+    r.disk_full = True
+    for _ in range(2):
+        r.press("RESET")
+        run_for(r, 1)
+    assert r.shown[-1][1].display == "E16 "
 
 
 def test_a_pause_is_not_counted_as_washing() -> None:

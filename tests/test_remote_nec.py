@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_protocol.core import TICK
@@ -123,7 +123,6 @@ NOISE = st.lists(
 ).map(b"".join)
 
 
-@settings(deadline=None)
 @given(NOISE, st.lists(st.integers(0, 600), max_size=20))
 def test_where_a_read_is_cut_changes_nothing(data: bytes, cuts: list[int]) -> None:
     decoder, out = NecDecoder(), []
@@ -133,7 +132,6 @@ def test_where_a_read_is_cut_changes_nothing(data: bytes, cuts: list[int]) -> No
     assert (*out, *decoder.handle(EndOfInput(), 0)) == decode(data)
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(NOISE, st.just(None)), max_size=8))
 def test_noise_never_raises_and_a_deadline_never_stays_behind(reads: list[bytes | None]) -> None:
     decoder, now_us = NecDecoder(), 0
@@ -228,7 +226,6 @@ def test_a_frame_cut_short_is_no_press() -> None:
         assert told(decode(words(frame(0x00, 0x45)[:cut]) + TIMEOUT_WORD)) == []
 
 
-@settings(deadline=None)
 @example(user_code=0xFE, data_code=0x45, bit=8)  # on the air FE 00: extended, and yet 0x00FE
 @given(user_code=st.integers(0, 0xFFFF), data_code=st.integers(0, 0xFF), bit=st.integers(0, 31))
 def test_a_wrong_bit_never_gives_another_key(user_code: int, data_code: int, bit: int) -> None:
@@ -262,7 +259,6 @@ def test_one_damaged_repeat_does_not_end_a_press() -> None:
     assert told(decode(words(durations))) == ["NEC 00FF45BA", "R", "R"]
 
 
-@settings(deadline=None)
 @given(st.integers(250_001 - FRAME_US, 0xFFFFFF))
 def test_a_repeat_that_comes_late_is_no_press(gap_us: int) -> None:
     found = decode(words(held(gap_us, 96_000)))
@@ -273,7 +269,6 @@ def test_a_repeat_just_in_time_counts() -> None:
     assert told(decode(words(held(250_000 - FRAME_US, 250_000 - REPEAT_US)))) == ["NEC 00FF45BA", "R", "R"]
 
 
-@settings(deadline=None)
 @given(NOISE)
 def test_a_repeat_without_a_frame_is_never_a_press(noise: bytes) -> None:
     alone = words([-600_000, *REPEAT_CODE_US, -96_000, *REPEAT_CODE_US])
@@ -321,7 +316,6 @@ def test_a_bad_line_of_a_capture_is_named(line: str) -> None:
         assert "2" in caught.value.text(lang)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_a_reader_keeps_less_than_a_word(data: bytes) -> None:
     reader = PulseReader()
@@ -355,7 +349,6 @@ def test_bits_that_lircd_writes_first_on_air_first_are_turned_back() -> None:
     assert LircdReader().feed(lines("0000000000ffa25d 00 KEY_POWER MJTABLE"), 0) == (START,)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, len(LIRCD_HELD)), max_size=8))
 def test_where_lircds_lines_are_cut_changes_nothing(cuts: list[int]) -> None:
     reader, out = LircdReader(), []
@@ -378,7 +371,6 @@ def test_codes_of_other_protocols_are_no_press() -> None:
     assert reasons(found) == ["not-nec", "inverse"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=3 * LINE_LIMIT_BYTES), max_size=4))
 def test_nothing_that_lircd_sends_raises_or_stays(chunks: list[bytes]) -> None:
     reader = LircdReader()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_protocol.core import TICK, earliest
@@ -48,7 +48,6 @@ def play(receiver: Receiver, *presses: tuple[int, Press], **remote: Any) -> list
 # --- who is obeyed ------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.sets(st.integers(0, 0xFFFF), max_size=5), st.integers(0, 0xFFFF), st.integers(0, 0xFF))
 def test_a_remote_that_is_not_paired_never_moves_the_table(paired: set[int], user: int, data: int) -> None:
     heard = hear(Receiver(paired - {user, user & 0xFF}, DEFAULT), *frame(user, data))
@@ -143,7 +142,6 @@ def test_a_receiver_unplugged_under_a_held_key_leaves_no_key_down() -> None:
     assert hear(receiver, *frame(0x00, ADD), now_us=3000) == (key("down", intent=Intent.ADD),)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -271,7 +269,6 @@ def test_a_keymap_that_cannot_be_read_is_named(tmp_path: Path, write: Callable[[
         assert "default" in caught.value.text(lang)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_no_text_at_all_breaks_the_keymap_reader(text: str) -> None:
     with pytest.raises(TablectlError):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tablectl.errors import TablectlError
@@ -310,7 +310,6 @@ def test_no_replacement_comes_from_an_empty_wall(kongs: int, flowers: int) -> No
 VECTORS = st.tuples(*[st.integers(0, 45)] * 4).filter(any)
 
 
-@settings(deadline=None)
 @given(VECTORS, st.integers(0, 3), st.integers(0, 200))
 def test_no_vector_loses_a_tile_between_its_walls(
     tiles: tuple[int, int, int, int], wall: int, passed: int
@@ -329,7 +328,6 @@ def test_no_vector_loses_a_tile_between_its_walls(
         assert uppers == tiles[seat] // 2, "an odd tile does not lie below"
 
 
-@settings(deadline=None)
 @given(VECTORS, st.integers(0, 3), st.integers(0, 200))
 def test_fingers_and_formula_never_stop_at_different_stacks(
     tiles: tuple[int, int, int, int], wall: int, passed: int

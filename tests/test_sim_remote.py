@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_protocol.core import TICK, earliest
@@ -43,7 +43,6 @@ def decode(data: bytes) -> tuple[Frame | Repeat | Reject, ...]:
     return decoder.handle(Words(data), 0) + decoder.handle(EndOfInput(), 0)
 
 
-@settings(deadline=None)
 @given(CODES, st.floats(0.8, 1.2), st.integers(0, 1 << 32), st.integers(0, 500_000))
 def test_what_the_remote_sends_always_decodes_back(
     codes: tuple[int, int], scale: float, seed: int, held_us: int
@@ -56,7 +55,6 @@ def test_what_the_remote_sends_always_decodes_back(
     assert found[0].raw == bytes_of(*codes)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(CODES, st.integers(0, 400_000)), max_size=5), st.sampled_from([125_000, 15_600]))
 def test_presses_that_meet_are_queued_and_none_is_lost(
     plan: list[tuple[tuple[int, int], int]], timeout_us: int
@@ -114,7 +112,6 @@ def test_a_long_quiet_is_told_as_long_as_a_word_can_tell() -> None:
     assert max(us for _, data in reads for _, us in split(data)) == 0xFFFFFF
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 300_000), max_size=40))
 def test_a_late_tick_loses_nothing_and_moves_no_edge(steps: list[int]) -> None:
     press = Press(0x00, 0x45, 1_000_000)

@@ -492,14 +492,15 @@ def test_replies_that_nobody_acknowledges_do_not_pile_up(hand: BareHand) -> None
 parts = st.integers(0, 255) | st.integers(0, 13)
 commands = st.one_of(
     st.builds(m.Run, st.integers(0, 40), parts, st.integers(-2, 2), st.integers(0, 3000)),
-    st.builds(m.Stroke, st.integers(0, 40), parts, st.integers(0, 3)),
+    st.builds(m.Stroke, st.integers(0, 40), parts, st.integers(0, 5)),
+    st.builds(m.Jog, st.integers(0, 40), parts, st.integers(-2, 2), st.integers(0, 400)),
     st.builds(m.Fill, st.integers(0, 40), st.integers(0, 5), st.integers(0, 50), st.integers(0, 3000)),
     st.builds(m.Stop, st.integers(0, 40), parts),
     st.builds(m.Renew, st.integers(0, 40), st.integers(0, 3000)),
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(commands, st.integers(0, 900_000)), max_size=25), st.booleans())
 def test_whatever_is_ordered_every_order_ends_and_no_tile_is_pushed_against_a_wall(
     orders: list[tuple[Any, int]], with_tiles: bool
@@ -525,7 +526,7 @@ def test_whatever_is_ordered_every_order_ends_and_no_tile_is_pushed_against_a_wa
     assert hand.table.machine.violations == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32))
 def test_no_bytes_make_the_board_fall_or_move(seed: int) -> None:
     rng = random.Random(seed)

@@ -17,7 +17,7 @@ def key(n: int) -> m.KeyEvent:
     return m.KeyEvent(n & 0xFF, m.Phase.DOWN, n)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 0.5]), st.integers(1, 700))
 def test_each_event_is_delivered_once_and_in_order_past_the_wrap(
     seed: int, chance: float, count: int

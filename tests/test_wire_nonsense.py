@@ -66,7 +66,7 @@ def test_no_noise_ends_a_session_or_moves_anything(noise: bytes) -> None:
     assert not liar.motions()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=120), max_size=8))
 def test_no_bytes_make_the_host_fall_or_order_anything(pieces: list[bytes]) -> None:
     liar = opened()
@@ -77,7 +77,7 @@ def test_no_bytes_make_the_host_fall_or_order_anything(pieces: list[bytes]) -> N
     assert not liar.motions()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(FrameKind)), st.integers(0, 5), st.binary(max_size=30)), max_size=12
@@ -101,7 +101,7 @@ def test_no_frame_of_the_session_makes_the_host_fall(said: list[tuple[FrameKind,
 replies = st.sampled_from([m.Accepted, m.Done, m.Failed, m.Unsupported, m.Status, m.Chunk, m.SensorMissed])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(replies, st.binary(min_size=13, max_size=21)), max_size=10))
 def test_no_value_in_a_reply_makes_the_host_fall_or_order_anything(
     said: list[tuple[type[m.Message], bytes]],

@@ -263,7 +263,7 @@ class _Pair:
                     got[side].append(payload)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.02, 0.1, 0.25]), st.integers(1, 400))
 def test_both_directions_deliver_once_and_in_order_past_the_wrap(
     seed: int, chance: float, count: int

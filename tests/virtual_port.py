@@ -48,13 +48,13 @@ class VirtualPort:
 
 
 @contextmanager
-def board_on_a_pty() -> Iterator[str]:
+def board_on_a_pty(uid: bytes = b"SIM00001") -> Iterator[str]:
     """Run a simulated board in real time behind a pty; give the path of its port."""
     board, port = os.openpty()
     tty.setraw(port)
     path = os.ttyname(port)
     over = threading.Event()
-    thread = threading.Thread(target=_serve, args=(board, over))
+    thread = threading.Thread(target=_serve, args=(board, over, uid))
     thread.start()
     try:
         yield path
@@ -65,8 +65,9 @@ def board_on_a_pty() -> Iterator[str]:
         os.close(port)
 
 
-def _serve(fd: int, over: threading.Event) -> None:
+def _serve(fd: int, over: threading.Event, uid: bytes) -> None:
     table = SimTable(TableOptions(hands=0))
+    table.board._uid = uid
     start = time.monotonic_ns() // 1000
     while not over.is_set():
         now = time.monotonic_ns() // 1000 - start

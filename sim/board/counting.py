@@ -2,7 +2,7 @@
 
 from firmware_protocol.description import Description, Part
 from sim.agenda import Agenda
-from sim.board.counts import STACK, Counts
+from sim.board.counts import STACK, Counts, Push
 from sim.board.whereabouts import Edge, Whereabouts
 from sim.mechanics.machine import Machine
 
@@ -36,10 +36,15 @@ class Counting:
         if self._machine.motors[f"stacker.S{side}"].direction:
             self._counts.stack_leaves(side - 1, self._agenda.now_us)
 
-    def push_begins(self, side: int) -> None:
-        """A stacker begins to push, from its open end or from somewhere else."""
-        if self._whereabouts.accepts(f"stacker.S{side}.open"):
-            self._counts.pushes(side - 1, False, self._full(side))
+    def push_begins(self, side: int, alone: bool = False) -> None:
+        """A stacker begins to push what lies in the slot; `alone`: that is one tile.
+
+        It does so from its open end, or from before its closed end where nothing was on its way yet.
+        """
+        part = f"stacker.S{side}"
+        fresh = self._counts.of[side - 1].push is Push.NOTHING and not self._whereabouts.beyond(part)
+        if fresh or self._whereabouts.accepts(f"{part}.open"):
+            self._counts.pushes(side - 1, alone, self._full(side))
 
     def stacker_arrives(self, side: int, edge: Edge) -> None:
         """A stacker is at an end; one that comes round to its open end has been closed on its way."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from firmware_protocol.messages import FailReason
 from sim.agenda import Agenda, Entry
+from sim.board.counting import Counting
 from sim.board.counts import STACK, Counts, Mouth
 from sim.board.whereabouts import START_US, Edge, Whereabouts
 from sim.mechanics.machine import Machine
@@ -24,6 +25,7 @@ class Filler:
         agenda: Agenda,
         machine: Machine,
         counts: Counts,
+        counting: Counting,
         whereabouts: Whereabouts,
         mouth: int,
         tiles: int,
@@ -36,6 +38,7 @@ class Filler:
         self._agenda = agenda
         self._machine = machine
         self._counts = counts
+        self._counting = counting
         self._whereabouts = whereabouts
         self._mouth = mouth
         self._name = f"S{mouth + 1}"
@@ -142,8 +145,7 @@ class Filler:
         self._stroking = True
         self._reached = False
         self._whole = self._whereabouts.accepts(f"stacker.{self._name}.open")
-        if self._whole:
-            self._counts.pushes(self._mouth, alone, self._sees(f"slot.{self._name}.full"))
+        self._counting.push_begins(self._mouth + 1, alone)
         self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
         self._machine.drive(f"stacker.{self._name}", 1)
 

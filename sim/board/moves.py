@@ -103,21 +103,24 @@ class Moves:
         self._machine.drive(part.name, move.direction)
 
     def _stroke(self, operation: Operation, end: int) -> None:
-        part, limit_us = operation.part, None
-        if part.kind is PartKind.STACKER and end == m.End.FAR:
-            self._counting.push_begins(part.side)
-        elif part.kind is PartKind.STACKER and not self.whereabouts.there(f"lift.S{part.side}.home"):
-            limit_us = self.whereabouts.free_us(part.name, self.whereabouts.way_home(part.name))
+        part, where, limit_us = operation.part, self.whereabouts, None
+        seen = self._seen()
+        if part.kind is PartKind.STACKER:
+            opened = f"{part.name}.open"
+            if end == m.End.FAR or (where.there(opened) and not seen[opened]):  # it may come round to push
+                self._counting.push_begins(part.side)
+            if end == m.End.HOME and not where.there(f"lift.S{part.side}.home"):
+                limit_us = where.free_us(part.name, where.way_home(part.name))
         operation.stroke = Stroke(
             self._agenda,
             self._machine,
-            self.whereabouts,
+            where,
             part,
             end,
             lambda reason: self._stroke_ended(operation, reason),
             limit_us,
         )
-        operation.stroke.begin(self._seen())
+        operation.stroke.begin(seen)
         if part.kind is PartKind.LIFT:
             self._counts.of[part.side - 1].lifting = operation in self.open.values()
 
@@ -130,6 +133,7 @@ class Moves:
             self._agenda,
             self._machine,
             self._counts,
+            self._counting,
             self.whereabouts,
             move.mouth,
             move.tiles,
@@ -150,8 +154,7 @@ class Moves:
             self._counts.of[part.side - 1].lifting = True
         elif part.kind is PartKind.STACKER:
             self._counts.in_doubt(part.side - 1)
-            if move.direction > 0:
-                self._counting.push_begins(part.side)
+            self._counting.push_begins(part.side)  # far enough back it pushes, too
         self._machine.bridge_door(part.name, True)
         self._machine.drive(part.name, move.direction, reduced=True)
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from firmware_protocol import core, description, host_link, messages
 from sim.lab.rig import RigOptions, make_host
+from tablectl.board import port_types
 from tablectl.remote import nec, receiver
 from tablectl.table import events, intents
 from tablectl.trace import decode, encode, read
 
-_MODULES: tuple[ModuleType, ...] = (core, description, host_link, messages, nec, receiver, events, intents)
+_MODULES: tuple[ModuleType, ...] = (
+    core, description, host_link, messages, nec, port_types, receiver, events, intents
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,12 @@ def differences(lines: Iterable[str], options: RigOptions) -> Iterator[Differenc
     """Yield where cores set up with `options` do otherwise than the trace says."""
     types = {name: cls for module in _MODULES for name, cls in vars(module).items() if isinstance(cls, type)}
     host = make_host(options)
-    cores: dict[str, core.Core] = {"session": host.session, "remote": host.receiver, "table": host.controller}
+    cores: dict[str, core.Core] = {
+        "port": host.supervisor,
+        "session": host.session,
+        "remote": host.receiver,
+        "table": host.controller,
+    }
     _, calls = read(lines)
     for number, (now_us, name, event, effects) in enumerate(calls, 2):
         again = encode(cores[name].handle(_event(event, types), now_us))

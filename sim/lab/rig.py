@@ -11,6 +11,7 @@ from sim.remote import IrWords, Remote
 from sim.table import Mains, PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
 from sim.world import Wire, World
 from tablectl.board.session import BoardSession
+from tablectl.board.supervisor import AUTO, Supervisor
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver, Words
 from tablectl.service.host import Host, Trace
@@ -19,6 +20,7 @@ from tablectl.table.controller import Controller
 from tablectl.table.memory import Memory
 
 DISK_US = 2_000  # from an entry to its place on the disk
+_NEVER_US = 1 << 62
 BOOT_US = 3_000_000  # of a computer that starts anew
 DOWN_US = 500_000  # from a process that was killed to the next one
 
@@ -46,6 +48,7 @@ class Rig:
         self.journal: list[ev.Journal] = []
         self._written_us: list[int] = []
         self._cut_us = 0
+        self.disk_full = False
         self.last_byte_us = 0  # when the host last sent one
         self.powered = True
         self.announced: list[tuple[int, Any]] = []
@@ -104,12 +107,21 @@ class Rig:
                 self.to_table.send(data, now_us)
             case ev.Journal(id_):
                 self.journal.append(effect)
-                self._written_us.append(now_us + DISK_US)
-                self.world.post(now_us + DISK_US, "host", ev.Journaled(id_))
+                self._write(id_, now_us)
             case ev.EntropyWanted(id_, count):
                 self.world.post(now_us, "host", ev.Entropy(id_, self._entropy.randbytes(count)))
             case _:
                 self.announced.append((now_us, effect))
+
+    def _write(self, id_: int, now_us: int) -> None:
+        """Write an entry, and what a full disk has not taken before."""
+        if self.disk_full:
+            self._written_us.append(_NEVER_US)
+            self.world.post(now_us, "host", ev.JournalFailed("disk full"))
+            return
+        self._written_us = [t if t < _NEVER_US else now_us + DISK_US for t in self._written_us]
+        self._written_us.append(now_us + DISK_US)
+        self.world.post(now_us + DISK_US, "host", ev.Journaled(id_))
 
     def _from_table(self, effect: Any, now_us: int) -> None:
         match effect:
@@ -160,4 +172,6 @@ def make_host(
         timing=timing,
     )
     session = BoardSession(nonce_seed=options.entropy_seed + next_journal_id)
-    return Host(controller, session, Receiver([0x00], keymap.load("default")), trace)
+    receiver = Receiver([0x00], keymap.load("default"))
+    # The supervisor is never told to begin: the wire of a rig is no port.
+    return Host(controller, session, receiver, Supervisor(AUTO), trace)

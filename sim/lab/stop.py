@@ -16,7 +16,7 @@ import sys
 import time
 import tty
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from firmware_protocol.codes import FrameKind
 from firmware_protocol.core import TICK
 from firmware_protocol.framing import Deframer
 from sim.table import SimTable, TableOptions, WireIn, WireOut
+from tablectl.board import port_types as pt
 from tablectl.board.port import BUFFER_BYTES, Port
 from tablectl.board.session import BoardSession
 from tablectl.table import events as ev
@@ -79,7 +80,8 @@ class _Line:
     """The host's end of a pty with a simulated board at the other one, which can fall silent."""
 
     def __init__(self, master: int, slave: int) -> None:
-        self.port = Port(os.ttyname(slave), self.give)
+        self.port = Port(self.report)
+        self.path = os.ttyname(slave)
         self.session = BoardSession(0)
         self.table = SimTable(TableOptions(hands=0))
         self.given = bytearray()  # to the port, since the board fell silent
@@ -92,6 +94,18 @@ class _Line:
 
     def now_us(self) -> int:
         return time.monotonic_ns() // 1_000
+
+    def report(self, event: Any) -> None:
+        """Take what the port reports."""
+        match event:
+            case pt.PortOpened():
+                self.give(hl.Opened())
+            case pt.PortLost():
+                self.give(hl.Closed())
+            case hl.Received():
+                self.give(event)
+            case _:
+                pass
 
     def give(self, event: Any) -> None:
         """Give the session an event and carry its effects out, as the daemon does."""
@@ -202,13 +216,11 @@ async def _line() -> AsyncIterator[_Line]:
     master, slave = os.openpty()
     tty.setraw(slave)
     line = _Line(master, slave)
-    task = asyncio.create_task(line.port.run())
+    line.port.do(pt.OpenPort(1, line.path))
     try:
         yield line
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await line.port.end()
         os.close(master)
         os.close(slave)
 

@@ -1,4 +1,4 @@
-"""The serial port as a shell: opens it, passes bytes both ways, tells when it is gone, opens it again.
+"""The serial port as a shell: opens what the supervisor orders, passes bytes, tells when it is gone.
 
 pyserial opens and configures; reads and writes go to the descriptor itself, because pyserial's own write
 spins for ever on a full buffer.
@@ -6,63 +6,82 @@ spins for ever on a full buffer.
 
 import asyncio
 import errno
+import fcntl
 import os
+import stat
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 import serial
 
 from firmware_protocol import host_link as hl
+from tablectl.board import discover, usb
+from tablectl.board import port_types as pt
+from tablectl.board.port_types import Trouble
 
 BAUD = 115_200
-RETRY_S = 0.5
 _READ_BYTES = 4096
 BUFFER_BYTES = 16_384  # a board that takes nothing for this long is gone
+_PTY_MAJORS = range(136, 144)
 
-OnEvent = Callable[[hl.Opened | hl.Closed | hl.Received], object]
+_TROUBLES = {
+    errno.ENOENT: Trouble.MISSING,
+    errno.ENODEV: Trouble.MISSING,
+    errno.ENXIO: Trouble.MISSING,
+    errno.EBUSY: Trouble.BUSY,  # TIOCEXCL of another
+    errno.EAGAIN: Trouble.BUSY,  # flock of another
+    errno.EACCES: Trouble.DENIED,
+    errno.EPERM: Trouble.DENIED,
+}
+
+OnEvent = Callable[[pt.PortReport | hl.Received], object]
 
 
 class Port:
-    """One serial port by path."""
+    """One serial port at a time; `list_ports` and `reset_usb` reach the system."""
 
-    def __init__(self, path: str, on_event: OnEvent) -> None:
-        self.path = path
-        self.why_closed = ""
+    def __init__(
+        self,
+        on_event: OnEvent,
+        list_ports: Callable[[str], tuple[pt.FoundPort, ...]] = discover.ports,
+        reset_usb: Callable[[pt.UsbPlace], str] = usb.reset,
+    ) -> None:
         self._on_event = on_event
+        self._list_ports = list_ports
+        self._reset_usb = reset_usb
         self._serial: serial.Serial | None = None
+        self._id = 0
+        self._heard = False
         self._buffer = bytearray()
-        self._gone = asyncio.Event()
-
-    @property
-    def is_open(self) -> bool:
-        """Tell whether the port is open."""
-        return self._serial is not None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def waiting(self) -> int:
         """Return how many bytes the system has not yet taken."""
         return len(self._buffer)
 
-    async def run(self) -> None:
-        """Keep the port open until cancelled."""
-        loop = asyncio.get_running_loop()
-        try:
-            while True:
-                try:
-                    self._serial = await loop.run_in_executor(None, self._open)
-                except (OSError, ValueError, termios.error) as error:
-                    self.why_closed = str(error)
-                    await asyncio.sleep(RETRY_S)
-                    continue
-                self._gone.clear()
-                self._buffer.clear()
-                loop.add_reader(self._serial.fileno(), self._read)
-                self._on_event(hl.Opened())
-                await self._gone.wait()
-                await asyncio.sleep(RETRY_S)
-        finally:
-            self._close()
+    def do(self, order: pt.PortOrder) -> None:
+        """Carry an order out; what may take long is done in a thread and reported."""
+        match order:
+            case pt.OpenPort(id_, path):
+                self._start(self._open(id_, path))
+            case pt.ClosePort():
+                self._close()
+            case pt.ListPorts(also):
+                self._start(self._list(also))
+            case pt.ResetUsb(place):
+                self._start(self._reset(place))
+
+    async def end(self) -> None:
+        """Close the port and forget what is under way; nothing is reported any more."""
+        self._on_event = lambda event: None
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._close(sent=True)  # a last STOP ALL must get out
 
     def write(self, data: bytes, urgent: bool = False) -> None:
         """Send bytes; urgent ones drop what is not yet on the wire and go at once."""
@@ -75,14 +94,46 @@ class Port:
             # A frame cut by the flush is noise; the zero that begins every frame ends it.
         self._buffer += data
         if len(self._buffer) > BUFFER_BYTES:
-            self._lost(OSError(errno.EIO, "the board takes no bytes"))
+            self._lost(OSError(errno.ENOBUFS, "full"))
         else:
             self._flush()
 
-    def _open(self) -> serial.Serial:
-        port = serial.Serial(self.path, BAUD, timeout=0, exclusive=True)
-        os.set_blocking(port.fileno(), False)
-        return port
+    # --- orders ---------------------------------------------------------------------------------------------
+
+    def _report(self, event: pt.PortReport | hl.Received) -> None:
+        self._on_event(event)
+
+    def _start(self, order: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(order)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _open(self, id_: int, path: str) -> None:
+        try:
+            opened = await asyncio.to_thread(open_port, path)
+        except Exception as error:  # an order without an outcome would be waited for without end
+            self._report(pt.OpenFailed(id_, *failure(error)))
+            return
+        self._close()
+        self._serial, self._id, self._heard = opened, id_, False
+        asyncio.get_running_loop().add_reader(opened.fileno(), self._read)
+        self._report(pt.PortOpened(id_))
+
+    async def _list(self, also: str) -> None:
+        try:
+            found = await asyncio.to_thread(self._list_ports, also)
+        except Exception:  # a device went while it was being described; it is listed again
+            found = ()
+        self._report(pt.PortsListed(found))
+
+    async def _reset(self, place: pt.UsbPlace) -> None:
+        try:
+            detail = await asyncio.to_thread(self._reset_usb, place)
+        except Exception as error:  # whatever a USB library throws, the board is looked for again
+            detail = str(error) or type(error).__name__
+        self._report(pt.UsbDone(detail))
+
+    # --- bytes ----------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
         if self._serial is None:
@@ -94,10 +145,13 @@ class Port:
         except OSError as error:
             self._lost(error)
             return
-        if data:
-            self._on_event(hl.Received(data))
-        else:
+        if not data:
             self._lost(OSError(errno.EIO, "end of file"))
+            return
+        if not self._heard:
+            self._heard = True
+            self._report(pt.PortHeard(self._id))
+        self._report(hl.Received(data))
 
     def _flush(self) -> None:
         if self._serial is None:
@@ -118,12 +172,12 @@ class Port:
 
     def _lost(self, error: OSError) -> None:
         # Closed at once: while the descriptor is open the kernel gives a re-plugged board another name.
-        self.why_closed = str(error)
         self._close()
-        self._gone.set()
-        self._on_event(hl.Closed())
+        # Reported by itself: the host may be writing, and is not to be entered again from its own effect.
+        asyncio.get_running_loop().call_soon(self._report, pt.PortLost(self._id, failure(error)[1]))
 
-    def _close(self) -> None:
+    def _close(self, sent: bool = False) -> None:
+        """Close the port; what has not left is dropped, unless it is to be `sent`."""
         if self._serial is None:
             return
         loop = asyncio.get_running_loop()
@@ -131,5 +185,44 @@ class Port:
         loop.remove_writer(self._serial.fileno())
         port, self._serial = self._serial, None
         self._buffer.clear()
+        if not sent:
+            with suppress(OSError, termios.error):
+                # A driver would wait up to 30 s for an adapter that takes no bytes.
+                termios.tcflush(port.fileno(), termios.TCIOFLUSH)
         with suppress(OSError, termios.error):
             port.close()
+
+
+def open_port(path: str) -> serial.Serial:
+    """Open and configure a port that nobody else has, for nobody else to have."""
+    port = serial.Serial(path, BAUD, timeout=0, exclusive=True)  # that is flock: heeded by who asks for it
+    try:
+        os.set_blocking(port.fileno(), False)
+        if not _outlives_us(port.fileno()):
+            fcntl.ioctl(port.fileno(), termios.TIOCEXCL)  # heeded by everybody but root
+        _keep_lines(port.fileno())
+    except BaseException:
+        port.close()
+        raise
+    return port
+
+
+def _outlives_us(fd: int) -> bool:
+    """Tell whether a terminal keeps its locks when we die: a pty does, while its other end lives."""
+    return os.major(os.fstat(fd).st_rdev) in _PTY_MAJORS and stat.S_ISCHR(os.fstat(fd).st_mode)
+
+
+def _keep_lines(fd: int) -> None:
+    """Let closing leave DTR and RTS alone: many a board takes their change for a reset."""
+    with suppress(termios.error):
+        attributes = termios.tcgetattr(fd)
+        attributes[2] &= ~termios.HUPCL
+        termios.tcsetattr(fd, termios.TCSANOW, attributes)
+
+
+def failure(error: Exception) -> tuple[Trouble, str]:
+    """Return what an exception of the system means, and its words."""
+    number = error.errno if isinstance(error, OSError) else next(iter(error.args), None)
+    if not isinstance(number, int):
+        return Trouble.UNUSABLE, str(error)
+    return _TROUBLES.get(number, Trouble.UNUSABLE), os.strerror(number)

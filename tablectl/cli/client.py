@@ -26,6 +26,8 @@ async def session(path: Path) -> AsyncIterator[aiohttp.ClientSession]:
             yield each
     except aiohttp.ClientConnectorError as error:
         raise TablectlError("service.no_daemon", socket=path, reason=error.strerror) from error
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise TablectlError("service.gone", socket=path, reason=str(error) or type(error).__name__) from error
 
 
 async def get_status(path: Path) -> dict[str, Any]:
@@ -43,9 +45,14 @@ async def post_press(path: Path, intent: str) -> dict[str, Any]:
 
 
 async def events(path: Path) -> AsyncIterator[dict[str, Any]]:
-    """Yield the daemon's events, its status first."""
+    """Yield the daemon's events, its status first, until it ends the stream or goes."""
     async with session(path) as daemon, daemon.get("/v1/events", timeout=aiohttp.ClientTimeout()) as answer:
-        async for line in answer.content:
+        lines = aiter(answer.content)
+        while True:
+            try:
+                line = await anext(lines)
+            except (StopAsyncIteration, aiohttp.ClientError):  # the latter where the daemon was killed
+                return
             yield json.loads(line)
 
 
@@ -94,6 +101,7 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(TEXTS("cli.status.board", lang, **board))
     else:
         lines.append(TEXTS("cli.status.no_board", lang))
+    lines.append(_port_line(found["port"], lang))
     if stores := found["stores"]:
         sides = ", ".join(f"S{n}: {count}" for n, count in enumerate(stores, 1))
         lines.append(TEXTS("cli.status.stores", lang, sides=sides))
@@ -102,3 +110,10 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
     lines.append(TEXTS("cli.status.link", lang, **found["link"]))
     lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
     return lines
+
+
+def _port_line(port: dict[str, Any], lang: str) -> str:
+    path = port["path"] or port["wanted"]
+    why = "" if port["state"] == "up" or not port["why_closed"] else port["why_closed"]["text"][lang]
+    parts = (TEXTS("cli.status.port", lang, path=path, tries=port["tries"]), why, port["next"][lang])
+    return " ".join(part for part in parts if part)

@@ -1,6 +1,7 @@
 """What every command shares: language, the socket of the daemon, exit status, errors as text."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,11 @@ from tablectl.texts import LANGUAGES, TEXTS, language
 FINE, TABLE_HAS_A_PROBLEM, ASKED_WRONGLY = 0, 1, 2
 DEFAULT_SOCKET = Path("/run/tablectl/api.sock")
 HELP_LANG = language()
+
+
+def nobody_reads() -> None:
+    """Let what is still to be printed fall on the floor: the reader of a pipe has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def text(key: str) -> str:

@@ -43,14 +43,14 @@ class Api:
         for reader in list(self._readers):
             if reader.qsize() >= _QUEUE:
                 self._readers.discard(reader)
-                reader.put_nowait(None)
+                _end(reader, "slow")
             else:
                 reader.put_nowait(event)
 
     def close(self) -> None:
-        """End every stream."""
+        """End every stream: the daemon ends."""
         for reader in self._readers:
-            reader.put_nowait(None)
+            _end(reader, "daemon")
 
     async def _get_status(self, request: web.Request) -> web.Response:
         return web.json_response(self._status())
@@ -89,6 +89,12 @@ class Api:
         finally:
             self._readers.discard(reader)
         return response
+
+
+def _end(reader: asyncio.Queue[dict[str, Any] | None], reason: str) -> None:
+    """Let a stream end with a word on why, so that it is not taken for a daemon that died."""
+    reader.put_nowait({"event": "End", "reason": reason})
+    reader.put_nowait(None)
 
 
 def _answer(told: list[dict[str, Any]]) -> web.Response:

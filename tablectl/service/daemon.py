@@ -17,11 +17,14 @@ from aiohttp import web
 from firmware_protocol import host_link as hl
 from firmware_protocol.core import TICK
 from firmware_protocol.pace import PacedClock
+from tablectl.board import port_types as pt
 from tablectl.board.port import Port
 from tablectl.board.session import BoardSession
+from tablectl.board.supervisor import Supervisor
 from tablectl.config import Config
 from tablectl.errors import TablectlError
-from tablectl.journal import store
+from tablectl.journal import reader
+from tablectl.journal.store import Store
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver
 from tablectl.remote.sources import open_source
@@ -29,6 +32,7 @@ from tablectl.rules import ruleset
 from tablectl.service import view
 from tablectl.service.api import Api
 from tablectl.service.host import Host
+from tablectl.service.notify import Notifier, summary
 from tablectl.table import events as ev
 from tablectl.table.controller import Controller
 from tablectl.table.intents import Key
@@ -46,7 +50,7 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._end: asyncio.Future[None] = self._loop.create_future()
-        self._store = store.Store(config.journal, self._written, self._write_failed)
+        self._store = Store(config.journal, self._written, self._write_failed)
         controller = Controller(
             self._memory(),
             sets=config.sets,
@@ -64,14 +68,15 @@ class Daemon:
             "timing": controller.timing.to_json(),
         }
         writer = TraceWriter(self._trace_file, head) if self._trace_file else None
-        self._host = Host(controller, session, receiver, writer)
-        self._port = Port(config.port, self.dispatch)
+        self._host = Host(controller, session, receiver, Supervisor(config.port, speed), writer)
+        self._port = Port(self.dispatch)
         self._source = open_source(config.remote)
         self._api = Api(self._press, lambda: view.status(self._host))
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
         started["configuration"] = encode(config)
         self._last_entry = self._store.last_id + 1
-        self._store.append(self._last_entry, 0, "start", started)
+        self._store.begin(self._last_entry, 0, "start", started)
+        self._notifier = Notifier()
 
     async def run(self) -> None:
         """Serve until a signal or a fatal error; TablectlError tells the latter."""
@@ -79,19 +84,24 @@ class Daemon:
             self._loop.add_signal_handler(number, self._finish)
         runner = web.AppRunner(self._api.application(), shutdown_timeout=1.0)
         await runner.setup()
-        tasks = [asyncio.create_task(self._port.run()), asyncio.create_task(self._source.run(self.dispatch))]
+        tasks = [asyncio.create_task(self._source.run(self.dispatch))]
+        self.dispatch(pt.Begin())
         try:
             self._config.socket.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             await web.UnixSite(runner, str(self._config.socket)).start()
+            self._notifier.ready(self._summary())
+            tasks.append(asyncio.create_task(self._notifier.keep_watch()))
             await self._end
         finally:
+            self._notifier.stopping()
             self._stop_moving()
             self._api.close()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._port.end()
             await runner.cleanup()
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
@@ -108,12 +118,19 @@ class Daemon:
         now_us = self._clock.now_us()
         told = [seen for effect in self._host.handle(event, now_us) if (seen := self._do(effect, now_us))]
         self._plan()
+        self._notifier.status(self._summary())
         return told
+
+    def _summary(self) -> str:
+        table = self._host.controller
+        return summary(table.state, table.fault, table.connected)
 
     def _do(self, effect: Any, now_us: int) -> dict[str, Any] | None:
         match effect:
             case hl.Transmit(data, urgent):
                 self._port.write(data, urgent)
+            case pt.ListPorts() | pt.OpenPort() | pt.ClosePort() | pt.ResetUsb():
+                self._port.do(effect)
             case ev.Journal(id_, kind, data):
                 self._clock.asked_disk()
                 self._last_entry = id_
@@ -168,7 +185,7 @@ class Daemon:
 
     def _kept(self, key: str) -> Any:
         """Return what the newest journal entry with a key says under it, None where there is none."""
-        data = store.last_with(self._config.journal, key)
+        data = reader.last_with(self._config.journal, key)
         return json.loads(data)[key] if data else None
 
 

@@ -1,4 +1,4 @@
-"""The whole host as one core: remote, board session and controller, joined.
+"""The whole host as one core: port, board session, remote and controller, joined.
 
 The daemon and the lab drive this same object; they differ in their clocks, wires and disks alone.
 """
@@ -10,7 +10,9 @@ from typing import Any
 
 from firmware_protocol import host_link as hl
 from firmware_protocol.core import Core, Tick, earliest
+from tablectl.board import port_types as pt
 from tablectl.board.session import BoardSession
+from tablectl.board.supervisor import Gated, Supervisor
 from tablectl.remote.receiver import Foreign, LircdBytes, Lost, Receiver, UnknownKey, Words
 from tablectl.table import events as ev
 from tablectl.table.controller import Controller
@@ -18,6 +20,9 @@ from tablectl.table.intents import Key
 
 Trace = Callable[[str, int, Any, tuple[Any, ...]], None]
 
+_TO_PORT = (
+    pt.Begin, pt.PortsListed, pt.PortOpened, pt.OpenFailed, pt.PortHeard, pt.PortLost, pt.UsbDone
+)  # fmt: skip
 _TO_SESSION = (hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.ClearStop, ev.Panel)
 _TO_RECEIVER = (Words, LircdBytes, Lost)
 _TO_CONTROLLER = (
@@ -32,11 +37,17 @@ class Host:
     """Events of port, remote, disk and clients in; what shells must do comes out."""
 
     def __init__(
-        self, controller: Controller, session: BoardSession, receiver: Receiver, trace: Trace | None = None
+        self,
+        controller: Controller,
+        session: BoardSession,
+        receiver: Receiver,
+        supervisor: Supervisor,
+        trace: Trace | None = None,
     ) -> None:
         self.controller = controller
         self.session = session
         self.receiver = receiver
+        self.supervisor = supervisor
         self._trace = trace
         self._written = 0  # the last journal entry that is on the disk
         self._waiting: deque[ev.Command] = deque()
@@ -58,13 +69,20 @@ class Host:
         return tuple(out)
 
     def next_deadline(self) -> int | None:
-        """Return the first deadline of the three cores."""
+        """Return the first deadline of the four cores."""
         return earliest(*(core.next_deadline() for _, core in self._cores()))
 
     def _cores(self) -> tuple[tuple[str, Core], ...]:
-        return ("session", self.session), ("remote", self.receiver), ("table", self.controller)
+        return (
+            ("port", self.supervisor),
+            ("session", self.session),
+            ("remote", self.receiver),
+            ("table", self.controller),
+        )
 
     def _target(self, event: Any) -> tuple[str, Core]:
+        if isinstance(event, _TO_PORT):
+            return "port", self.supervisor
         if isinstance(event, _TO_SESSION):
             return "session", self.session
         if isinstance(event, _TO_RECEIVER):
@@ -75,7 +93,10 @@ class Host:
         queue = deque(events)
         while queue:
             name, core, event = queue.popleft()
-            for effect in self._call(name, core, event, now_us):
+            effects = self._call(name, core, event, now_us)
+            if core is self.session:
+                effects = self._gated(effects, now_us)
+            for effect in effects:
                 if isinstance(effect, ev.Command):
                     queue.extend(self._order(effect))
                 elif isinstance(effect, Foreign | UnknownKey):
@@ -93,11 +114,26 @@ class Host:
                 elif isinstance(effect, _TO_SESSION):
                     if isinstance(effect, ev.Panel):
                         out.append(effect)
+                    elif isinstance(effect, ev.ClearStop):
+                        queue.append(("port", self.supervisor, effect))
                     queue.append(("session", self.session, effect))
                 elif isinstance(effect, _TO_CONTROLLER):
                     queue.append(("table", self.controller, effect))
                 else:
                     out.append(effect)
+
+    def _gated(self, effects: tuple[Any, ...], now_us: int) -> tuple[Any, ...]:
+        """Return the session's effects, of which the supervisor sees who the board is and how it ends."""
+        passed: list[Any] = []
+        for effect in effects:
+            if not isinstance(effect, Gated):
+                passed.append(effect)
+                continue
+            decided = self._call("port", self.supervisor, effect, now_us)
+            passed += decided
+            if isinstance(effect, ev.Hello) and effect not in decided:
+                break  # not this table's board: nothing that it says is heard
+        return tuple(passed)
 
     def _call(self, name: str, core: Core, event: Any, now_us: int) -> tuple[Any, ...]:
         try:

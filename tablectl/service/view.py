@@ -1,8 +1,10 @@
 """What programs see of the table: plain data for status and for the event stream."""
 
+import math
 from typing import Any
 
 from firmware_protocol.texts import Told
+from tablectl.board.port_types import PortTrouble
 from tablectl.service.host import Host
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -28,6 +30,7 @@ def status(host: Host) -> dict[str, Any]:
         "counts": encode(table.seen),
         "stores": _stores(host),
         "connected": table.connected,
+        "port": _port(host),
         "board": board
         and {
             "table": board.description.table,
@@ -46,6 +49,33 @@ def status(host: Host) -> dict[str, Any]:
             "unknown": remote.unknown,
         },
     }
+
+
+def _port(host: Host) -> dict[str, Any]:
+    """Return where the board is looked for, why it is not there, and what is done next."""
+    port = host.supervisor
+    wait_s = math.ceil(port.wait_us / 1_000_000)
+    return {
+        "wanted": port.target,
+        "path": port.path,
+        "state": port.state,
+        "is_open": port.is_open,
+        "tries": port.tries,
+        "why_closed": port_trouble(port.trouble) if port.trouble else None,
+        "next": {lang: TEXTS(f"port.next.{port.state}", lang, seconds=wait_s) for lang in LANGUAGES},
+        "usb_resets": port.resets,
+        "usb_reset_error": port.reset_detail,
+    }
+
+
+def port_trouble(told: PortTrouble) -> dict[str, Any]:
+    """Return why a port was left, in every language."""
+    more = Told.unpacked(told.detail)
+    text = {}
+    for lang in LANGUAGES:
+        detail = more.text(lang) if more else told.detail
+        text[lang] = TEXTS(f"port.trouble.{told.trouble}", lang, path=told.path, detail=detail)
+    return {"reason": told.trouble, "path": told.path, "detail": told.detail, "text": text}
 
 
 def _stores(host: Host) -> list[str] | None:
@@ -78,6 +108,8 @@ def event(effect: Any, time_us: int) -> dict[str, Any]:
     name = data.pop("$")
     if name in ("FaultRaised", "WarningRaised"):
         data = fault(effect.code, effect.values)
+    elif name == "PortTrouble":
+        data = port_trouble(effect)
     elif name == "Refused":
         data["text"] = {lang: TEXTS(effect.reason, lang, **effect.values) for lang in LANGUAGES}
     return {"event": name, "time_us": time_us, **data}

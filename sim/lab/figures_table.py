@@ -1,0 +1,156 @@
+"""Figures of what runs in this process alone: decoder, codec, a wash, and the whole table's virtual speed."""
+
+import random
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from firmware_protocol import bench
+from sim.lab.figure import Against, Figure, Rule, Watch
+from sim.lab.rig import Rig, RigOptions
+from sim.lab.wash import PROBE_US, wash
+from sim.model import load
+from sim.remote import JITTER_US, frame, words
+from sim.table import TableOptions
+from tablectl.remote.nec import Frame, NecDecoder, Words
+
+READ_WORDS = 64
+GAP_US = 40_000
+PERIOD_US = 108_000
+WASH_SPEED = 500  # times real time, from START to walls stored
+HAND_SPEED = 1_000  # over a hand with 600 s of play
+PLAY_US = 600_000_000
+TILES = 136
+_ONE_FROM_US = 1_120
+_LIMIT_US = 3_600_000_000
+
+
+class WrongError(Exception):
+    """What was to be timed did not do its work; a figure of it would say nothing."""
+
+
+def nec(frames: int, rounds: int) -> tuple[Figure, ...]:
+    """Time our decoder on the words of a virtual remote, beside one pass over the same words."""
+    rng = random.Random(1)
+    signed = []
+    for _ in range(frames):
+        sent = frame(rng.randrange(256), rng.randrange(256))
+        signed += [-GAP_US, *(us + rng.randint(-JITTER_US, JITTER_US) for us in sent)]
+    data = words([*signed, -GAP_US])
+    reads = [data[at : at + 4 * READ_WORDS] for at in range(0, len(data), 4 * READ_WORDS)]
+
+    def decode() -> int:
+        decoder = NecDecoder()
+        step_us = frames * PERIOD_US // len(reads)
+        found = (decoder.handle(Words(read), n * step_us) for n, read in enumerate(reads))
+        return sum(isinstance(each, Frame) for some in found for each in some)
+
+    def one_pass() -> int:
+        """Take every word apart and compare it once: no decoder in Python can do without."""
+        return sum(
+            word & 0xFF_FFFF > _ONE_FROM_US for read in reads for (word,) in struct.iter_unpack("<I", read)
+        )
+
+    if (found := decode()) != frames:
+        raise WrongError(f"{found} of {frames} frames decoded")
+    watch = Watch()
+    ours, bound = _best((decode, one_pass), rounds)
+    against = (Against("pass", frames / bound), Against("air", 1e6 / PERIOD_US))
+    return (Figure("nec", frames / ours, "/s", against, watch.foreign()),)
+
+
+def _best(calls: tuple[Callable[[], object], ...], rounds: int) -> list[float]:
+    """Return the shortest time of each call, made in turn."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for n, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[n] = min(best[n], time.perf_counter() - start)
+    return best
+
+
+def codec(frames: int, rounds: int) -> tuple[Figure, ...]:
+    """Time the wire's codec beside its bound, and beside the package `cobs` where that is installed."""
+    watch = Watch()
+    found = {speed.name: speed.both for speed in bench.measure(frames, rounds)}
+    against = tuple(Against(name, found[name]) for name in ("bound", "peer") if name in found)
+    return (Figure("codec", found["codec"], "/s", against, watch.foreign()),)
+
+
+def washes(count: int) -> tuple[Figure, ...]:
+    """Wash `count` sets by the host, beside its slowest mouth's time and beside no host."""
+    watch = Watch()
+    model = load("four-mouth")
+    took, mouths, alone = [], [], []
+    for seed in range(count):
+        rig = _rig(seed)
+        start_us = _run_to(rig, "washing")
+        eyes = _watch_eyes(rig)
+        took.append(_run_to(rig, "probing") - start_us)
+        mouths.append(max(times[-1] - times[0] for times in eyes.values()))
+        bare = wash(model, TILES, seed).seconds
+        if bare is None:
+            raise WrongError(f"the wash with seed {seed} never ended")
+        alone.append(1e6 * bare - PROBE_US)
+    against = (Against("mouth", _mean_s(mouths)), Against("alone", _mean_s(alone)))
+    return (Figure("wash", _mean_s(took), "s", against, watch.foreign()),)
+
+
+def _mean_s(values_us: Sequence[float]) -> float:
+    return sum(values_us) / len(values_us) / 1e6
+
+
+def _watch_eyes(rig: Rig) -> dict[int, list[int]]:
+    """Note when a tile passes each mouth's eye from now on."""
+    machine = rig.table.machine
+    told = machine.on_eye
+    times: defaultdict[int, list[int]] = defaultdict(list)
+
+    def note(side: int, peaks: tuple[int, ...], direction: int) -> None:
+        times[side].append(rig.table.agenda.now_us)
+        told(side, peaks, direction)
+
+    machine.on_eye = note
+    return times
+
+
+def virtual_speed(rounds: int, play_us: int = PLAY_US) -> tuple[Figure, ...]:
+    """Time host and table on the virtual clock: a wash without an idle second, and a hand that is played."""
+    watch = Watch()
+    washing = max(_wash_speed(seed) for seed in range(rounds))
+    foreign, watch = watch.foreign(), Watch()
+    playing = max(_hand_speed(seed, play_us) for seed in range(rounds))
+    return (
+        Figure("speed_wash", washing, "×", (Against("asked", WASH_SPEED, Rule.LEAST),), foreign),
+        Figure("speed_hand", playing, "×", (Against("asked", HAND_SPEED, Rule.LEAST),), watch.foreign()),
+    )
+
+
+def _wash_speed(seed: int) -> float:
+    rig = _rig(seed)
+    start_us = _run_to(rig, "closing")  # by the START that also washes
+    start = time.perf_counter()
+    stored_us = _run_to(rig, "rest")
+    return (stored_us - start_us) / 1e6 / (time.perf_counter() - start)
+
+
+def _hand_speed(seed: int, play_us: int) -> float:
+    rig = _rig(seed, play_us)
+    start = time.perf_counter()
+    if not rig.play(_LIMIT_US) or rig.faults():
+        raise WrongError(f"the hand ended in {rig.controller.state} with {rig.faults()}")
+    return rig.world.now_us / 1e6 / (time.perf_counter() - start)
+
+
+def _rig(seed: int, play_us: int = 0) -> Rig:
+    options = TableOptions(tiles=TILES, hands=1, play_us=play_us, seed=seed)
+    return Rig(RigOptions("riichi", seed, options))
+
+
+def _run_to(rig: Rig, state: str) -> int:
+    """Run until the cycle is in a state, and return the time."""
+    if not rig.world.run(rig.world.now_us + _LIMIT_US, lambda: rig.controller.state == state):
+        raise WrongError(f"never {state}: {rig.controller.state}, {rig.faults()}")
+    return rig.world.now_us
