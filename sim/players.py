@@ -14,10 +14,12 @@ from sim.mechanics.mouth import Mouth
 from sim.tiles import Place, Tile
 
 HOLD_US = 1_900_000
+SWITCHED_OFF_US = 4_000_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
 _WASHES = re.compile(r" *[0-9]+|dicE|d  [ESUN]")  # what is shown while a set is washed
+_SENSOR = "E53 "  # an end sensor was found dead: it is believed again when the table was off and on
 _LIFT = "E41 "  # the display says that a lift does not come home
 _MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
 _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORTH"}
@@ -50,6 +52,7 @@ class Players:
         press: Callable[[str, int], None],
         repair: Callable[[], None] | None = None,
         complete: tuple[int, ...] = (),
+        mains: Callable[[bool], None] = lambda on: None,
     ) -> None:
         self.table = Place("table")
         self.seen: list[WallsSeen] = []
@@ -62,6 +65,7 @@ class Players:
         self._rng = random.Random(f"{seed}/players")
         self._press = press
         self._repair = repair
+        self._mains = mains
         self._complete = complete  # tiles of a side's whole wall, as players know their rule
         self._display = ""
         self._playing = False
@@ -188,8 +192,8 @@ class Players:
 
     def _owed_set(self) -> list[Tile]:
         """Return what goes in where a wash was begun without it: all that is not being played with."""
-        box = next((b for b in self._boxes if b.tiles), None)
-        tiles = box.tiles if box else [t for t in self.table.tiles if t.back != self._in_play]
+        box = next((b.tiles for b in self._boxes if b.tiles), [])
+        tiles = [*box, *(t for t in self.table.tiles if t.back != self._in_play)]
         return tiles[: max(0, sum(self._complete) - len(self._inside()))]
 
     def _inside(self) -> list[Tile]:
@@ -291,8 +295,12 @@ class Players:
     def _act(self, key: str, held_us: int) -> None:
         if key == "RESET" and self._repair:
             self._repair()  # first the cause, then the key
-            if self._last_fault == _LIFT:
+            if self._display == _LIFT:
                 self._pull_what_is_in_the_way()
+            if self._display == _SENSOR:
+                self._mains(False)
+                self._agenda.after(SWITCHED_OFF_US, lambda: self._mains(True))
+                return
         if key == "START" and self._display == "LoAd" and self._complete:
             self._owed = not self._fed and not self.done
         self._last_key = key

@@ -135,6 +135,7 @@ class SimTable:
             lambda key, held_us: self._out.append(PressRemote(key, held_us)),
             (lambda: self.faults.mend_all()) if options.repair else None,
             options.complete,
+            self.mains,
         )
         self._cable = Cable(self.agenda, options.seed)
         self.board = Board(

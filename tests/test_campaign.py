@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firmware_protocol.core import TICK
 from sim.board import Board
 from sim.lab import campaign, campaign_hand
 from sim.lab.campaign import LEAST, OF, Report, fault_kinds, run
 from sim.lab.campaign_hand import PEOPLE, Outcome, run_hand
 from sim.lab.campaign_plan import faults_of
 from sim.lab.rig import Rig
-from sim.table import SimTable, TableOptions
+from sim.table import Fault, Mains, SimTable, TableOptions
 from sim.tiles import Place
 from tablectl.table import events as ev
 from tablectl.table.faults import catalogue
@@ -272,3 +273,27 @@ def test_a_set_that_was_put_in_before_a_fault_is_not_put_in_again() -> None:
     at.people.read("LoAd")
     at.people._act("START", 0)
     assert at.people._wish("dicE") == ("DICE", 0)
+
+
+def test_a_stray_tile_of_the_set_that_goes_in_late_is_not_left_on_the_table() -> None:
+    at = Open("LoAd")
+    at.lay(at.people.table, B=1)
+    at.lay(at.people.table, A=136)
+    at.people._in_play = "A"
+    at.people._act("START", 0)
+    at.people.read("Add ")
+    at.push()
+    assert at.lies(at.drum) == {"B": 136}
+    assert at.lies(at.people.table) == {"A": 136}
+
+
+def test_a_table_with_a_dead_sensor_is_mended_and_switched_off_and_on_and_not_reset() -> None:
+    at = Open("E53 ")
+    at.table.handle(Fault("dead:console.down"), 0)
+    shown: list[object] = []
+    at.people._press = lambda key, held_us: shown.append(key)
+    at.table.agenda.at(1, lambda: at.people._act("RESET", 0))
+    shown += at.table.handle(TICK, 1)
+    shown += at.table.handle(TICK, 5 * S)
+    assert [e for e in shown if isinstance(e, str | Mains)] == [Mains(False), Mains(True)]
+    assert at.table.machine.sensors()["console.down"] is at.table.machine.console.on["console.down"]
