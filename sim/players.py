@@ -191,10 +191,16 @@ class Players:
         return tiles + [t for t in self.table.tiles if t not in tiles][:lacks]
 
     def _owed_set(self) -> list[Tile]:
-        """Return what goes in where a wash was begun without it: all that is not being played with."""
+        """Return what goes in where a wash was begun without it: the rest of what is inside, or a set."""
+        inside, total = self._inside(), sum(self._complete)
         box = next((b.tiles for b in self._boxes if b.tiles), [])
-        tiles = [*box, *(t for t in self.table.tiles if t.back != self._in_play)]
-        return tiles[: max(0, sum(self._complete) - len(self._inside()))]
+        begun = [*inside, *self.table.tiles]
+        if not self._pulled and len(begun) > total // 4:  # no hand is played with what lies on the table
+            mine = _most([t.back for t in begun])
+            tiles = [t for t in (*self.table.tiles, *box) if t.back == mine]
+        else:
+            tiles = [*box, *(t for t in self.table.tiles if t.back != self._in_play)]
+        return tiles[: max(0, total - len(inside))]
 
     def _inside(self) -> list[Tile]:
         """Return the tiles in drum, mouths and stores."""

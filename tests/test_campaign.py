@@ -255,7 +255,7 @@ def test_a_set_that_was_never_put_in_is_put_in_by_add_and_not_the_one_in_play() 
     """A fault cuts the opening: START raises what is stored, then washes what nobody has put in."""
     at = Open("LoAd")
     at.lay(at.people.table, A=135, B=1)
-    at.people._in_play = "A"
+    at.people._in_play, at.people._pulled = "A", True
     at.lay(at.table.machine.sides[2].mouth.slot, A=1)
     at.people._act("START", 0)
     at.people.read("   1")
@@ -279,7 +279,7 @@ def test_a_stray_tile_of_the_set_that_goes_in_late_is_not_left_on_the_table() ->
     at = Open("LoAd")
     at.lay(at.people.table, B=1)
     at.lay(at.people.table, A=136)
-    at.people._in_play = "A"
+    at.people._in_play, at.people._pulled = "A", True
     at.people._act("START", 0)
     at.people.read("Add ")
     at.push()
@@ -297,3 +297,15 @@ def test_a_table_with_a_dead_sensor_is_mended_and_switched_off_and_on_and_not_re
     shown += at.table.handle(TICK, 5 * S)
     assert [e for e in shown if isinstance(e, str | Mains)] == [Mains(False), Mains(True)]
     assert at.table.machine.sensors()["console.down"] is at.table.machine.console.on["console.down"]
+
+
+def test_a_wash_that_has_a_part_of_its_set_gets_the_rest_of_it_and_not_the_other_one() -> None:
+    """A set was given up, and a fault cut the opening: some of it lies in the drum, the rest on the table."""
+    at = Open("LoAd")
+    at.lay(at.drum, A=30)
+    at.lay(at.people.table, A=106)
+    at.people._act("START", 0)
+    at.people.read("Add ")
+    at.push()
+    assert at.lies(at.drum) == {"A": 136}
+    assert at.lies(at.table.boxes[1]) == {"B": 136}

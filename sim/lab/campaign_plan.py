@@ -6,7 +6,7 @@ faults are dealt from packs of all kinds, so that none is drawn much more often 
 
 import random
 
-MORE = 12  # further faults in a round
+MORE = 15  # further faults in a round
 
 
 def faults_of(seed: int, kinds: tuple[str, ...]) -> tuple[str, ...]:
