@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sim.lab import search
 from sim.lab.explore import MISLEADS, NO_WAY, Defect, Found, Path, Setting, Step, explore, read_path, walk
-from sim.lab.person import wrong_now
+from sim.lab.person import way_out, wrong_now
 from sim.lab.shape import shape
 from tablectl.table import cycle
 from tablectl.table.cycle import Go, State, Trigger
@@ -48,6 +48,22 @@ def test_no_fault_of_a_part_in_a_wash_leads_to_what_must_not_be() -> None:
     found = explore(Setting(sets=1, start=read_path(f"{OPEN} START/9.0")), most=1)
     assert found.defects == []
     assert {"E22", "E31", "E33"} <= set(found.codes)
+
+
+END_SENSORS = (
+    "lift.S1.home", "lift.S2.home", "console.down", "console.up", "stacker.S1.open", "stacker.S1.closed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sensor", END_SENSORS)
+@pytest.mark.parametrize("lie", ["dead", "stuck"])
+def test_an_end_sensor_that_was_mended_does_not_bar_the_table_for_ever(sensor: str, lie: str) -> None:
+    ways = [(READY, "START"), (CUT_WASH, "START-held"), (OPEN, "START"), (f"{OPEN} START/9.0", "STOP")]
+    for path, key in ways:
+        for fault in (f"despite:{lie}:{sensor}:{key}/0.0", f"{key}/0.6 brief:{lie}:{sensor}/3.0"):
+            way = way_out(walk(at(""), read_path(f"{path} {fault}")))
+            assert way.out, (path, fault, way)
+            assert way.wrong == ()
 
 
 def test_no_path_leads_to_another_state_than_it_was_written_down_for(near: Found) -> None:

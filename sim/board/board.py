@@ -166,7 +166,7 @@ class Board:
 
     @property
     def _sensors(self) -> int:
-        seen = self._seen()
+        seen = self._moves.believed(self._seen())
         return sum(1 << i for i, name in enumerate(self.description.sensors) if seen[name])
 
     def _seen(self) -> dict[str, bool]:

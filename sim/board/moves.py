@@ -11,7 +11,7 @@ from sim.board.counts import Counts
 from sim.board.filler import BELT_US, Filler
 from sim.board.interlocks import FEEDS, Interlocks, Move
 from sim.board.stroke import Stroke
-from sim.board.whereabouts import Edge, Whereabouts
+from sim.board.whereabouts import ENDS, Edge, Whereabouts
 from sim.mechanics.machine import Machine
 
 JOG_LEASE_MS = 300  # a button that is released stops the motor within this, whatever becomes of the wire
@@ -68,6 +68,19 @@ class Moves:
         machine.on_stall = self._on_stall
         machine.on_load = self.whereabouts.load_changed
 
+    def believed(self, seen: dict[str, bool]) -> dict[str, bool]:
+        """Return what the sensors tell, but of lifts and console no end that is not believed.
+
+        So a host orders the stroke that proves it. Both ends at once are told as they are, to be named.
+        """
+        kept = dict(seen)
+        for part in self._description.parts:
+            if part.kind in (PartKind.LIFT, PartKind.CONSOLE):
+                whole = not self.whereabouts.contradicts_itself(part.name)
+                for end in (f"{part.name}.{e}" for e in dict.fromkeys(ENDS[part.kind])):
+                    kept[end] = seen[end] and (not whole or self.whereabouts.believes(end))
+        return kept
+
     # --- beginning ------------------------------------------------------------------------------------------
 
     def refusal(self, move: Move, feed_held: bool, lift_key: bool) -> m.FailReason | None:
@@ -120,7 +133,7 @@ class Moves:
             lambda reason: self._stroke_ended(operation, reason),
             limit_us,
         )
-        operation.stroke.begin(seen)
+        operation.stroke.begin(self.believed(seen))
         if part.kind is PartKind.LIFT:
             self._counts.of[part.side - 1].lifting = operation in self.open.values()
 

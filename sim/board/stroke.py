@@ -58,13 +58,17 @@ class Stroke:
         self.straight = False  # a whole turn was seen, in good time
 
     def begin(self, seen: dict[str, bool]) -> None:
-        """Start; ends at once where the end is reached already. `seen` is what the sensors tell."""
-        self._left = self.end != m.End.TURN or not seen[self.goal]
-        if self._left and seen[self.goal]:
-            self._on_end(self._worth())
-            return
-        far_push = self._part.kind is PartKind.STACKER and self.end == m.End.FAR
-        self._round = far_push and not seen[self._other]
+        """Start; ends at once where the end is reached. `seen` is what the sensors tell and is believed."""
+        told, stacker = self._machine.sensors()[self.goal], self._part.kind is PartKind.STACKER
+        if self.end != m.End.TURN and (seen[self.goal] or told):
+            if stacker or seen[self.goal] or self._whereabouts.refutes(self.goal):
+                self._on_end(self._worth())
+                return
+            # Told and not believed: it is proved by going all the way round. A stacker would push.
+            self._start, self._round = self.goal, self._other != self.goal
+        else:
+            self._left = self.end != m.End.TURN or not seen[self.goal]
+            self._round = stacker and self.end == m.End.FAR and not seen[self._other]
         self._direction = -1 if self._goes_back(seen) else 1
         self._go(self._direction)
 

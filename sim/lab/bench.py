@@ -4,8 +4,7 @@ A word is a key (`START`, `START-held`, `lift.1+lift.2`), a deed with tiles (`pu
 (`mains:cut` for two seconds, `board:reset`, `daemon:restart`, `disk:full`), or something wrong that comes
 and is put right again: `fault:jam:S1` when the table stands still, `brief:jam:S1` after half a second, and
 `despite:jam:S1:START` is there before a key is pressed and put right when the table stands still. After
-every word nothing is wrong any more (but that a full disk wants a restart of the service), so that only
-people and the table itself are asked for a way on.
+every word nothing is wrong any more, so that only people and the table itself are asked for a way on.
 """
 
 from collections.abc import Callable, Iterator

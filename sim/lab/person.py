@@ -14,7 +14,6 @@ from tablectl.table.faults import catalogue
 PATIENCE = 3  # so often the same is done in the same state
 STEPS = 30  # more than these and nobody would call it a way out
 _OPENS = ("ADD", "both lift keys", "open the table")  # so a remedy says that the console is to be opened
-_RESTARTS = "restart the service"
 
 
 class Person:
@@ -38,7 +37,7 @@ class Person:
         word = bench.display
         if word[:1] == "E" and word[1:3].isdigit():
             self._fault = word[:3]
-            return "daemon:restart" if _RESTARTS in _remedy(self._fault).lower() else "RESET"
+            return "RESET"
         if word.startswith("t "):
             return "RESET"  # technician mode: the door is shut again
         if not word.strip():

@@ -123,6 +123,7 @@ class Desk:
             if asked.long and table.memory.disturbed:
                 table.raise_fault("E18")  # the question about the door was never answered
             elif asked.long:
+                self._try_sensor_anew(key)
                 table.fire(Trigger.START_LONG)
             elif key.source.startswith("local:"):
                 self._refuse(key, "refuse.person_needed")
@@ -132,6 +133,12 @@ class Desk:
                 self._refuse(key, "refuse.rule_does_not_fit", **misfit)
             else:
                 self._trigger(key, Trigger.START)
+
+    def _try_sensor_anew(self, key: Key) -> None:
+        """Let a remote's START use a lower sensor that was dead: by time only a held lift key lowers it."""
+        without = self._table.memory.without
+        if console.LOWER in without and not key.source.startswith("panel:"):
+            self._table.remember(without=tuple(s for s in without if s != console.LOWER))
 
     def _trigger(self, key: Key, trigger: Trigger) -> None:
         table, without = self._table, self._table.memory.without
@@ -199,7 +206,8 @@ class Desk:
     def _refuse(self, key: Key, reason: str, **values: Any) -> None:
         table = self._table
         table.emit(ev.Refused(key.source, key.intent, reason, values))
-        table.journal("refused", {"source": key.source, "intent": key.intent, "reason": reason})
+        said = {"source": key.source, "intent": key.intent, "reason": reason, "values": values}
+        table.journal("refused", said)
 
     def _choose_rule(self, key: Key, step: int) -> None:
         table, ids = self._table, ruleset.available()
