@@ -125,7 +125,7 @@ firmware first found frames hash held_us hello id intent journal key keymap keys
 learned lease_ms least limit_us loaded long max_lease_ms max_ma max_total_ma mean_us means memory message
 minor mistrust most mouth mouths mute naks_received naks_sent name new next_wash nonce not_before_us
 not_executed number offset old op operations order ordered_us out_of_order outcome oversize paired part
-parts path payload pending phase port ports product raising reason received recount remedy remote resent
+parts path payload pending phase port ports product raising reason received record_jog recount remedy remote resent
 reset_cause retransmitted rule rx_window seat seen sensor sensors sent sent_us sequence session sessions
 sets severity side silence_ms simulated since slowed socket source stack standing state stop stop_number
 stopped stopping stored strangers stroke_ms table taken takes throws tiles time_us timeouts to took_us

@@ -90,6 +90,9 @@ def test_a_held_key_turns_its_motor_alone_and_no_longer_than_it_is_held(
     press(r, key, False)
     run_for(r, 0.1)
     assert turning(r) == set()
+    assert [e.data for e in r.journal if e.kind == "jog"] == [
+        {"source": f"panel:{key}", "part": part, "direction": direction}
+    ]
     run_for(r, 2)
     assert turning(r) == set()
     assert r.faults() == ("E18",)
@@ -126,6 +129,8 @@ def test_a_program_turns_a_motor_only_in_technician_mode_and_only_while_it_asks(
     run_for(r, 0.1)
     assert refusals(r)[-1] == "refuse.jog_what"
     assert turning(r) == set()
+    assert [e.data["reason"] for e in r.journal if e.kind == "refused"][-1] == "refuse.jog_what"
+    assert sum(e.kind == "jog" for e in r.journal) == 1
 
 
 def test_opening_the_door_while_a_motor_is_jogged_does_not_leave_it_running() -> None:

@@ -78,10 +78,7 @@ class Words:
         )
 
     def _refused(self, data: Data) -> str:
-        try:
-            reason = self._text(data["reason"])
-        except KeyError:  # its values were told to the person who pressed, and are not in the entry
-            reason = data["reason"]
+        reason = self._text(data["reason"], **data["values"])
         return self._text(
             "log.kind.refused", source=self.source(data["source"]), intent=data["intent"], reason=reason
         )

@@ -191,7 +191,7 @@ class Controller:
                 self.raise_fault("E18")
         if self.board and self.state not in _STANDING_STILL:
             moving = tuple(self.operations.pending.values())
-            if trouble := self._plausible.contradiction(state, moving, self.board.description.capacity):
+            if trouble := self._plausible.contradiction(state, moving, self.board.description):
                 self.raise_fault(trouble.code, **trouble.values)
         if self._activity:
             self._activity.see(state, self.now_us)
@@ -248,16 +248,20 @@ class Controller:
         self.journal("warning", {"code": code, **values})
 
     def _jog(self, asked: ev.Jog) -> None:
-        """Let a program turn a motor, in technician mode only; who began is written down before it turns."""
-        technician = self._activity
+        """Let a program turn a motor, in technician mode only."""
         reason: str | None = "refuse.jog"
-        if self.connected and isinstance(technician, Technician):
-            if not self.moving:
-                said = {"source": asked.source, "part": asked.part, "direction": asked.direction}
-                self.operations.after = self.journal("jog", said)
-            reason = technician.jog(asked.part, asked.direction, self.now_us)
+        if self.connected and self.technician:
+            reason = self.technician.jog(asked.source, asked.part, asked.direction, self.now_us)
         if reason:
-            self.emit(ev.Refused(asked.source, "JOG", reason, {"part": asked.part}))
+            refused = ev.Refused(asked.source, "JOG", reason, {"part": asked.part})
+            self.emit(refused)
+            said = {"source": asked.source, "intent": "JOG", "reason": reason, "values": refused.values}
+            self.journal("refused", said)
+
+    def _record_jog(self, source: str, part: str, direction: int) -> None:
+        """Write down who turns what; it waits until the disk has that."""
+        said = {"source": source, "part": part, "direction": direction}
+        self.operations.after = self.journal("jog", said)
 
     def _hello(self, hello: ev.Hello) -> None:
         known = self.board
@@ -353,7 +357,14 @@ class Controller:
         if self.board is None or self.seen is None:
             return None
         at = Situation(
-            self.operations, self.memory, self.seen, self.board, self._board_stop, cut, self._clear
+            self.operations,
+            self.memory,
+            self.seen,
+            self.board,
+            self._board_stop,
+            cut,
+            self._clear,
+            self._record_jog,
         )
         return activity(new, at)
 

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterable
 
+from firmware_protocol.description import Description
+from firmware_protocol.parts import ENDS
 from tablectl.table.activity import Trouble
 from tablectl.table.events import BoardState
 from tablectl.table.operations import Pending
-
-# A mechanism is at one end or the other: a board that sees it at both is not to be believed.
-_ENDS = {
-    "console": ("down", "up"),
-    **{f"stacker.S{n}": ("open", "closed") for n in range(1, 5)},
-}
 
 
 class Plausible:
@@ -24,13 +20,14 @@ class Plausible:
         self._certain.clear()
 
     def contradiction(
-        self, state: BoardState, moving: Iterable[Pending], capacity: tuple[int, ...]
+        self, state: BoardState, moving: Iterable[Pending], description: Description
     ) -> Trouble | None:
         """Return why a report cannot be true, None where it can."""
-        for part, ends in _ENDS.items():
-            if all(f"{part}.{end}" in state.sensors for end in ends):
-                return Trouble("E52", {"part": part})
-        side = self._impossible_count(state, moving, capacity)
+        for part in description.parts:
+            ends = ENDS[part.kind]
+            if len(ends) > 1 and all(f"{part.name}.{end}" in state.sensors for end in ends):
+                return Trouble("E52", {"part": part.name})  # it is at one end or the other
+        side = self._impossible_count(state, moving, description.capacity)
         return Trouble("E27", {"side": side}) if side else None
 
     def _impossible_count(

@@ -30,6 +30,7 @@ class Situation:
     stop: int
     cut: bool
     clear: Callable[[int], None]
+    record_jog: Callable[[str, str, int], None]
 
 
 def activity(new: State, at: Situation) -> Activity | None:
@@ -59,7 +60,7 @@ def activity(new: State, at: Situation) -> Activity | None:
         case State.DIAGNOSING:
             return Diagnosis(operations, tiles, seen)
         case State.TECHNICIAN:
-            return Technician(operations, at.hello.description)
+            return Technician(operations, at.hello.description, at.record_jog)
         case _:
             return None
 

@@ -4,6 +4,8 @@ The dice keys choose the part, the lift keys turn it forward and back; a program
 and again as long as its button is held. The board ends a jog by itself as soon as it is not renewed.
 """
 
+from collections.abc import Callable
+
 from firmware_protocol.description import Description
 from tablectl.table.activity import Outcome
 from tablectl.table.events import BoardState, OpId, Verb
@@ -15,10 +17,13 @@ _STEPS = {"dice.S1": -1, "dice.S2": 1}
 
 
 class Technician:
-    """The activity of technician mode. Nothing moves of itself."""
+    """The activity of technician mode; `record` writes down who turns what before it turns."""
 
-    def __init__(self, operations: Operations, description: Description) -> None:
+    def __init__(
+        self, operations: Operations, description: Description, record: Callable[[str, str, int], None]
+    ) -> None:
         self._operations = operations
+        self._record = record
         self._parts = tuple(p.name for p in description.parts)
         self._chosen = 0
         self._by_key: str | None = None
@@ -44,9 +49,9 @@ class Technician:
         elif direction := _DIRECTIONS.get(name):
             self._stop(now_us)
             self._by_key = name
-            self._turn(self._parts[self._chosen], direction, now_us)
+            self._turn(f"panel:{name}", self._parts[self._chosen], direction, now_us)
 
-    def jog(self, part: str, direction: int, now_us: int) -> str | None:
+    def jog(self, source: str, part: str, direction: int, now_us: int) -> str | None:
         """Take in that a program's button is held; return why it is not obeyed, as a text key."""
         if part not in self._parts or direction not in (1, -1):
             return "refuse.jog_what"
@@ -54,7 +59,7 @@ class Technician:
         if not self._operations.running(verb, part):
             if self._operations.pending:
                 return "refuse.jog_busy"
-            self._turn(part, direction, now_us)
+            self._turn(source, part, direction, now_us)
         self._by_key = None
         self._until_us = now_us + HOLD_US
         return None
@@ -78,7 +83,8 @@ class Technician:
         """Return until when the last word holds."""
         return self._until_us
 
-    def _turn(self, part: str, direction: int, now_us: int) -> None:
+    def _turn(self, source: str, part: str, direction: int, now_us: int) -> None:
+        self._record(source, part, direction)
         self._op = self._operations.order(Verb.JOG if direction > 0 else Verb.JOG_BACK, part, now_us)
 
     def _stop(self, now_us: int) -> None:
