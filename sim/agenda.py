@@ -2,16 +2,15 @@
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
-@dataclass(slots=True, order=True)
+@dataclass(slots=True, eq=False)
 class Entry:
-    """One call at one time; entries of the same time keep their order."""
+    """One call at one time."""
 
     time_us: int
-    order: int
-    call: Callable[[], None] | None = field(compare=False)
+    call: Callable[[], None] | None
 
     def cancel(self) -> None:
         """Let the call not happen."""
@@ -23,14 +22,14 @@ class Agenda:
 
     def __init__(self) -> None:
         self.now_us = 0
-        self._heap: list[Entry] = []
+        self._heap: list[tuple[int, int, Entry]] = []  # of the same time in their order
         self._count = 0
 
     def at(self, time_us: int, call: Callable[[], None]) -> Entry:
         """Plan a call at a time, or right away where that has passed."""
         self._count += 1
-        entry = Entry(max(time_us, self.now_us), self._count, call)
-        heapq.heappush(self._heap, entry)
+        entry = Entry(max(time_us, self.now_us), call)
+        heapq.heappush(self._heap, (entry.time_us, self._count, entry))
         return entry
 
     def after(self, delay_us: int, call: Callable[[], None]) -> Entry:
@@ -39,15 +38,14 @@ class Agenda:
 
     def next_us(self) -> int | None:
         """Return the time of the next call."""
-        while self._heap and self._heap[0].call is None:
+        while self._heap and self._heap[0][2].call is None:
             heapq.heappop(self._heap)
-        return self._heap[0].time_us if self._heap else None
+        return self._heap[0][0] if self._heap else None
 
     def run_until(self, time_us: int) -> None:
         """Make every call that is due by `time_us`, each at its own time."""
         while (due := self.next_us()) is not None and due <= time_us:
-            entry = heapq.heappop(self._heap)
-            self.now_us = entry.time_us
+            self.now_us, _, entry = heapq.heappop(self._heap)
             if entry.call:
                 entry.call()
         self.now_us = max(self.now_us, time_us)

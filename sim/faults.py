@@ -104,7 +104,7 @@ class Faults:
         self._active: list[FaultSpec] = []
         sides = tuple(s.name for s in machine.sides)
         motors = tuple(machine.motors)
-        sensors = tuple(s for s in board.description.sensors if s in machine.sensors() and s != "door.open")
+        sensors = tuple(s for s in board.description.sensors if s in machine.sensors and s != "door.open")
 
         def eye(attribute: str, on: float, off: float) -> tuple[Callable[[str], None], Callable[[str], None]]:
             def put(value: float) -> Callable[[str], None]:

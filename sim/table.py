@@ -218,9 +218,13 @@ class SimTable:
         self.board.restart(self._boot_id, cause)
 
     def _catch_up(self, now_us: int) -> None:
-        while (due := self.next_deadline()) is not None and due <= now_us:
-            self.agenda.run_until(max(due, self.agenda.now_us))
-            if self._mains:
+        while True:
+            board_us = self.board.next_deadline() if self._mains else None
+            due_us = earliest(self.agenda.next_us(), board_us)
+            if due_us is None or due_us > now_us:
+                break
+            self.agenda.run_until(due_us)
+            if due_us == board_us and self._mains:
                 self.board.tick()
         self.agenda.run_until(now_us)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from firmware_protocol.core import TICK, Core, Tick
+from firmware_protocol.core import TICK, Core
 
 BYTE_NS = 86_806  # ten bits at 115,200 baud
 
@@ -53,33 +53,29 @@ class World:
             time_us, index, _, event = heapq.heappop(self._heap)
             member = self._members[index]
             self.now_us = time_us
-            if isinstance(event, Tick):
+            if event is TICK:
                 if member.planned_us != time_us:
-                    continue  # an earlier tick has taken its place and planned its own successor
+                    continue  # another has taken its place
                 member.planned_us = None
-                deadline = member.core.next_deadline()
-                if deadline is None or deadline > time_us:
-                    self._plan(index)  # what it was planned for has gone
-                    continue
             for effect in member.core.handle(event, time_us):
                 member.route(effect, time_us)
-            self._plan(index)
-            if isinstance(event, Tick):
-                deadline = member.core.next_deadline()
-                if deadline is not None and deadline <= time_us:
-                    raise RuntimeError(f"{member.name}: after a tick its deadline is not later than now")
+            deadline = self._plan(index)
+            if event is TICK and deadline is not None and deadline <= time_us:
+                raise RuntimeError(f"{member.name}: after a tick its deadline is not later than now")
             if stop is not None and stop():
                 return True
         self.now_us = max(self.now_us, until_us)
         return False
 
-    def _plan(self, index: int) -> None:
+    def _plan(self, index: int) -> int | None:
+        """Plan a member's next tick, and return its deadline."""
         member = self._members[index]
         deadline = member.core.next_deadline()
-        if deadline is None or (member.planned_us is not None and member.planned_us <= deadline):
-            return
-        member.planned_us = max(deadline, self.now_us)
-        self._push(member.planned_us, index, TICK)
+        planned = None if deadline is None else max(deadline, self.now_us)
+        if planned is not None and planned != member.planned_us:
+            self._push(planned, index, TICK)
+        member.planned_us = planned
+        return deadline
 
     def _push(self, time_us: int, index: int, event: Any) -> None:
         self._order += 1

@@ -296,7 +296,7 @@ def test_a_table_with_a_dead_sensor_is_mended_and_switched_off_and_on_and_not_re
     shown += at.table.handle(TICK, 1)
     shown += at.table.handle(TICK, 5 * S)
     assert [e for e in shown if isinstance(e, str | Mains)] == [Mains(False), Mains(True)]
-    assert at.table.machine.sensors()["console.down"] is at.table.machine.console.on["console.down"]
+    assert at.table.machine.tells("console.down") is at.table.machine.console.on["console.down"]
 
 
 def test_a_wash_that_has_a_part_of_its_set_gets_the_rest_of_it_and_not_the_other_one() -> None:

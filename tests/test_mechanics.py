@@ -178,7 +178,7 @@ def test_a_console_is_down_by_its_height_and_not_by_the_window_of_its_sensor(
     made.drive("console", 1)
     agenda.run_until(past_us)
     made.drive("console", 0)
-    assert not made.sensors()["console.down"]
+    assert not made.tells("console.down")
     made.drive("lift.S1", 1)
     agenda.run_until(agenda.now_us + 2 * S)
     assert made.violations == ["S1: raised while the console was not down"] * in_the_way

@@ -44,7 +44,7 @@ class Board:
         self._link = bl.BoardLink(boot_id, description.to_bytes())
         self._counts = Counts(description.mouths)
         self._moves = Moves(
-            agenda, machine, description, self._counts, self._seen, self._ended, self._sensor_missed
+            agenda, machine, description, self._counts, self._tells, self._ended, self._sensor_missed
         )
         self._contacts = Keys(agenda, self._press)
         self._reset_cause = m.ResetCause.POWER_ON
@@ -122,7 +122,7 @@ class Board:
         self._link = bl.BoardLink(boot_id, self.description.to_bytes())
         self._reset_cause = cause
         self._stop = m.StopReason.NONE
-        if self._line_open or self._seen()[DOOR]:
+        if self._line_open or self._machine.tells(DOOR):
             self._stop = m.StopReason.WIRED if self._line_open else m.StopReason.DOOR
             self._stop_number = self._stop_number % 255 + 1
         self._keys = sum(1 << self.description.keys.index(k) for k in self._contacts.held())
@@ -166,12 +166,16 @@ class Board:
 
     @property
     def _sensors(self) -> int:
-        seen = self._moves.believed(self._seen())
-        return sum(1 << i for i, name in enumerate(self.description.sensors) if seen[name])
+        bits, tells, believed = 0, self._tells, self._moves.believed
+        for i, name in enumerate(self.description.sensors):
+            if tells(name) and believed(name):
+                bits |= 1 << i
+        return bits
 
-    def _seen(self) -> dict[str, bool]:
-        timed = dict.fromkeys(self._moves.whereabouts.timed, True)
-        return self._machine.sensors() | timed | {STOP_LINE: self._line_open}
+    def _tells(self, sensor: str) -> bool:
+        if sensor == STOP_LINE:
+            return self._line_open
+        return self._moves.whereabouts.timed(sensor) or self._machine.tells(sensor)
 
     def _act(self, effects: tuple[bl.BoardLinkEffect, ...]) -> None:
         for effect in effects:
@@ -205,7 +209,7 @@ class Board:
             case m.StopAll(_, number):
                 self._stop_all(m.StopReason.HOST, number)
             case m.Clear(stopped_for, number):
-                held = self._line_open or self._seen()[DOOR]
+                held = self._line_open or self._machine.tells(DOOR)
                 if (stopped_for, number) == (self._stop, self._stop_number) and not held:
                     self._stop = m.StopReason.NONE
             case m.Renew(op, lease_ms):

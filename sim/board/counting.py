@@ -28,8 +28,7 @@ class Counting:
 
     def in_slot(self, side: int) -> int:
         """Return how many tiles the slot's sensors see."""
-        seen, slot = self._machine.sensors(), f"slot.S{side}"
-        return STACK if seen[f"{slot}.full"] else int(seen[f"{slot}.first"])
+        return STACK if self._full(side) else int(self._machine.tells(f"slot.S{side}.first"))
 
     def slot_empties(self, side: int) -> None:
         """The slot is no longer full: a stack has left it if its stacker moves."""
@@ -69,7 +68,7 @@ class Counting:
         self._counts.stacker_closed(side - 1, at_us, near_us, self._full(side), feeding)
 
     def _full(self, side: int) -> bool:
-        return self._machine.sensors()[f"slot.S{side}.full"]
+        return self._machine.tells(f"slot.S{side}.full")
 
     def _stacker(self, side: int) -> Part:
         return self._description.parts[self._description.part(f"stacker.S{side}")]

@@ -106,7 +106,7 @@ class Filler:
         return self._whereabouts.contradicts_itself(f"stacker.{self._name}")
 
     def _sees(self, sensor: str) -> bool:
-        return self._machine.sensors()[sensor]
+        return self._machine.tells(sensor)
 
     def _next(self) -> None:
         """Plan the next stroke, or the end, or the moment at which eye and slot disagree."""

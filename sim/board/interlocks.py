@@ -26,14 +26,14 @@ class Interlocks:
         description: Description,
         counts: Counts,
         whereabouts: Whereabouts,
-        seen: Callable[[], dict[str, bool]],
+        tells: Callable[[str], bool],
         moving: Callable[[], Mapping[int, bool]],
     ) -> None:
         self._description = description
         self._counts = counts
         self._whereabouts = whereabouts
         self._believes = whereabouts.believes
-        self._seen = seen
+        self._tells = tells
         self._moving = moving
 
     def part_of(self, move: Move) -> int | None:
@@ -74,7 +74,7 @@ class Interlocks:
         """Tell whether a FILL to that number is over before a stacker moves: a tray is no matter to it."""
         at = self._counts.of[mouth]
         filled = at.taken == at.stored == tiles and at.push is Push.NOTHING
-        empty = not self._seen()[f"slot.S{mouth + 1}.first"]
+        empty = not self._tells(f"slot.S{mouth + 1}.first")
         return filled and empty and self._believes(f"stacker.S{mouth + 1}.open")
 
     def _fill(self, move: m.Fill, feed_held: bool) -> m.FailReason | None:
@@ -111,7 +111,7 @@ class Interlocks:
         if end not in TIMED:
             return None
         start = f"{part.name}.{'down' if end == m.End.FAR_TIMED else 'up'}"
-        if start in self._whereabouts.timed or not self._believes(start):
+        if self._whereabouts.timed(start) or not self._believes(start):
             return m.FailReason.INTERLOCK
         return None if end == m.End.FAR_TIMED else _aborted(not lift_key)
 
@@ -140,14 +140,14 @@ class Interlocks:
     def _goes_home(self, stacker: Part) -> bool:
         """Going back breaks nothing; but one that cannot see its open end comes round and pushes."""
         where, opened = self._whereabouts, f"{stacker.name}.open"
-        if where.there(f"lift.S{stacker.side}.home") or self._seen()[opened]:
+        if where.there(f"lift.S{stacker.side}.home") or self._tells(opened):
             return True
         return where.free_us(stacker.name, where.way_home(stacker.name)) > 0
 
     def _lifts_freely(self, lift: Part) -> bool:
         stacker, where = f"stacker.S{lift.side}", self._whereabouts
         clear = self._believes(f"{stacker}.open") and not where.contradicts_itself(stacker)
-        return clear and self._believes("console.down") and not self._seen()["console.up"]
+        return clear and self._believes("console.down") and not self._tells("console.up")
 
     def _current(self, move: Move, part: int) -> m.FailReason | None:
         parts = self._description.parts

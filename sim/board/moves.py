@@ -34,7 +34,7 @@ class Operation:
 class Moves:
     """Every move of the board; `on_end` gets an operation's id and None, or why it failed.
 
-    `seen` gives what all sensors tell, `on_missed` gets the name of an end sensor that told nothing.
+    `tells` gives what a sensor tells, `on_missed` gets the name of an end sensor that told nothing.
     """
 
     def __init__(
@@ -43,17 +43,18 @@ class Moves:
         machine: Machine,
         description: Description,
         counts: Counts,
-        seen: Callable[[], dict[str, bool]],
+        tells: Callable[[str], bool],
         on_end: Callable[[int, m.FailReason | None], None],
         on_missed: Callable[[str], None],
     ) -> None:
         self.open: dict[int, Operation] = {}
-        self.whereabouts = Whereabouts(agenda, machine.motors, description, machine.sensors)
+        self.whereabouts = Whereabouts(agenda, machine.motors, description, machine.tells)
         self._agenda = agenda
         self._machine = machine
         self._description = description
         self._counts = counts
-        self._seen = seen
+        self._tells = tells
+        self._proved = _proved(description)
         self._on_end = on_end
         self._on_missed = on_missed
         self._counting = Counting(agenda, machine, description, counts, self.whereabouts)
@@ -61,25 +62,22 @@ class Moves:
             description,
             counts,
             self.whereabouts,
-            seen,
+            tells,
             lambda: {index: operation.jog for index, operation in self.open.items()},
         )
         machine.on_eye = self._on_eye
         machine.on_stall = self._on_stall
         machine.on_load = self.whereabouts.load_changed
 
-    def believed(self, seen: dict[str, bool]) -> dict[str, bool]:
-        """Return what the sensors tell, but of lifts and console no end that is not believed.
+    def believed(self, sensor: str) -> bool:
+        """Return what a sensor tells, but of lifts and console no end that is not believed.
 
         So a host orders the stroke that proves it. Both ends at once are told as they are, to be named.
         """
-        kept = dict(seen)
-        for part in self._description.parts:
-            if part.kind in (PartKind.LIFT, PartKind.CONSOLE):
-                whole = not self.whereabouts.contradicts_itself(part.name)
-                for end in (f"{part.name}.{e}" for e in dict.fromkeys(ENDS[part.kind])):
-                    kept[end] = seen[end] and (not whole or self.whereabouts.believes(end))
-        return kept
+        if not self._tells(sensor):
+            return False
+        part = self._proved.get(sensor)
+        return part is None or self.whereabouts.contradicts_itself(part) or self.whereabouts.believes(sensor)
 
     # --- beginning ------------------------------------------------------------------------------------------
 
@@ -117,10 +115,10 @@ class Moves:
 
     def _stroke(self, operation: Operation, end: int) -> None:
         part, where, limit_us = operation.part, self.whereabouts, None
-        seen = self._seen()
         if part.kind is PartKind.STACKER:
             opened = f"{part.name}.open"
-            if end == m.End.FAR or (where.there(opened) and not seen[opened]):  # it may come round to push
+            comes_round = where.there(opened) and not self._tells(opened)  # it may do so, and push
+            if end == m.End.FAR or comes_round:
                 self._counting.push_begins(part.side)
             if end == m.End.HOME and not where.there(f"lift.S{part.side}.home"):
                 limit_us = where.free_us(part.name, where.way_home(part.name))
@@ -133,7 +131,7 @@ class Moves:
             lambda reason: self._stroke_ended(operation, reason),
             limit_us,
         )
-        operation.stroke.begin(self.believed(seen))
+        operation.stroke.begin(self.believed)
         if part.kind is PartKind.LIFT:
             self._counts.of[part.side - 1].lifting = operation in self.open.values()
 
@@ -321,3 +319,9 @@ class Moves:
     def _ran_back_empty(self, operation: Operation) -> bool:
         back = operation.direction < 0 and not operation.jog
         return back and self._agenda.now_us - operation.since_us >= BELT_US
+
+
+def _proved(description: Description) -> dict[str, str]:
+    """Return the end sensors that are told only where they are proved, and the part of each."""
+    parts = [p for p in description.parts if p.kind in (PartKind.LIFT, PartKind.CONSOLE)]
+    return {f"{part.name}.{end}": part.name for part in parts for end in ENDS[part.kind]}

@@ -57,19 +57,19 @@ class Stroke:
         self.reversed = False
         self.straight = False  # a whole turn was seen, in good time
 
-    def begin(self, seen: dict[str, bool]) -> None:
-        """Start; ends at once where the end is reached. `seen` is what the sensors tell and is believed."""
-        told, stacker = self._machine.sensors()[self.goal], self._part.kind is PartKind.STACKER
-        if self.end != m.End.TURN and (seen[self.goal] or told):
-            if stacker or seen[self.goal] or self._whereabouts.refutes(self.goal):
+    def begin(self, believed: Callable[[str], bool]) -> None:
+        """Start; ends at once where the end is reached. `believed` tells what a sensor is worth."""
+        stacker, there = self._part.kind is PartKind.STACKER, believed(self.goal)
+        if self.end != m.End.TURN and (there or self._machine.tells(self.goal)):
+            if stacker or there or self._whereabouts.refutes(self.goal):
                 self._on_end(self._worth())
                 return
             # Told and not believed: it is proved by going all the way round. A stacker would push.
             self._start, self._round = self.goal, self._other != self.goal
         else:
-            self._left = self.end != m.End.TURN or not seen[self.goal]
-            self._round = stacker and self.end == m.End.FAR and not seen[self._other]
-        self._direction = -1 if self._goes_back(seen) else 1
+            self._left = self.end != m.End.TURN or not there
+            self._round = stacker and self.end == m.End.FAR and not believed(self._other)
+        self._direction = -1 if self._goes_back(believed) else 1
         self._go(self._direction)
 
     def on_edge(self, edge: Edge) -> None:
@@ -117,11 +117,11 @@ class Stroke:
         self._forget("limit", "gentle", "leave", "arrive")
         self._machine.drive(self._part.name, 0)
 
-    def _goes_back(self, seen: dict[str, bool]) -> bool:
+    def _goes_back(self, believed: Callable[[str], bool]) -> bool:
         """Tell whether the way to the end leads back."""
         beyond = self._whereabouts.beyond(self._part.name)
         if self._part.kind is PartKind.CONSOLE:
-            return not seen[self._other] and beyond == (self.end in _FAR)
+            return not believed(self._other) and beyond == (self.end in _FAR)
         # Before its closed end a stacker goes back, away from the tiles: going on would push.
         return self._part.kind is PartKind.STACKER and self.end == m.End.HOME and not beyond
 
@@ -141,12 +141,12 @@ class Stroke:
         self._plan("limit", min(longest_us, limit_us or longest_us), lambda: self._stop(m.FailReason.TIMEOUT))
 
     def _watch_start(self) -> None:
-        if not self._retreating and self._machine.sensors()[self._start]:
+        if not self._retreating and self._machine.tells(self._start):
             self._plan("leave", START_US + 1000 * self._part.stroke_ms // LEAVE_SHARE, self._must_have_left)
 
     def _must_have_left(self) -> None:
         """Not believe a sensor that still tells the end from which the motor has long driven the part."""
-        if not self._machine.sensors()[self._start]:
+        if not self._machine.tells(self._start):
             return
         if self._whereabouts.must_have_left(self._part.name):
             self._whereabouts.accuse(self._start)
@@ -171,14 +171,14 @@ class Stroke:
 
     def _retreat(self) -> None:
         self._retreating = self.reversed = True
-        seen = self._machine.sensors()
+        at_an_end = self._machine.tells(self.goal) or self._machine.tells(self._other)
         self._go(-self._direction)
-        if seen[self.goal] or seen[self._other]:
+        if at_an_end:
             self._plan("limit", RELEASE_US, self._retry)
 
     def _retry(self) -> None:
         self._retreating = self._giving_way = False
-        self._round = not self._machine.sensors()[self._other]
+        self._round = not self._machine.tells(self._other)
         self._tries += 1
         if self._released:
             self._stop(m.FailReason.ABORTED)

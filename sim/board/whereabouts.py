@@ -86,27 +86,26 @@ class _Crank:
 
 
 class Whereabouts:
-    """The memory of every crank; `seen` gives what the sensors tell now."""
+    """The memory of every crank; `tells` gives what a sensor tells now."""
 
     def __init__(
         self,
         agenda: Agenda,
         motors: dict[str, Motor],
         description: Description,
-        seen: Callable[[], dict[str, bool]],
+        tells: Callable[[str], bool],
     ) -> None:
         self._agenda = agenda
         self._motors = motors
-        self._seen = seen
+        self._tells = tells
         self._rated = {p.name: p.max_ma for p in description.parts}
         self._of = {p.name: _crank(p) for p in description.parts if p.kind in ENDS}
         self._accused: set[str] = set()  # sensors that have told what cannot be
         self._timed: set[str] = set()  # ends that were reached by time and count as seen
-        told = seen()
         for crank in self._of.values():
             crank.lose()
             for name, position in crank.ends.items():
-                if told[name]:  # a new board believes what it sees first
+                if tells(name):  # a new board believes what it sees first
                     crank.least = crank.most = position
 
     # --- what happens ---------------------------------------------------------------------------------------
@@ -173,10 +172,9 @@ class Whereabouts:
 
     # --- what is known --------------------------------------------------------------------------------------
 
-    @property
-    def timed(self) -> frozenset[str]:
-        """Return the ends that count as seen because they were reached by time."""
-        return frozenset(self._timed)
+    def timed(self, name: str) -> bool:
+        """Tell whether an end counts as seen because it was reached by time."""
+        return name in self._timed
 
     def there(self, name: str) -> bool:
         """Tell whether a crank is at an end by memory, whatever its sensor tells."""
@@ -187,11 +185,11 @@ class Whereabouts:
         """Tell whether an end is reached: its sensor tells so, never lied, and memory agrees."""
         if name in self._timed:
             return True
-        return self._seen()[name] and name not in self._accused and self.there(name)
+        return self._tells(name) and name not in self._accused and self.there(name)
 
     def accepts(self, name: str) -> bool:
         """Tell whether an end may be reached: its sensor tells so, never lied, and memory allows it."""
-        return self._seen()[name] and name not in self._accused and not self.refutes(name)
+        return self._tells(name) and name not in self._accused and not self.refutes(name)
 
     def refutes(self, name: str) -> bool:
         """Tell whether a crank cannot be at an end, whatever its sensor tells."""
@@ -205,8 +203,8 @@ class Whereabouts:
 
     def contradicts_itself(self, part: str) -> bool:
         """Tell whether both ends of a part are told at once."""
-        told, ends = self._seen(), self._of[part].ends
-        return len(ends) > 1 and all(told[name] for name in ends)
+        ends = self._of[part].ends
+        return len(ends) > 1 and all(map(self._tells, ends))
 
     def turns_since(self, name: str) -> bool:
         """Tell whether a crank has turned without a pause since it left that end."""

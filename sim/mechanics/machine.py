@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 
 from firmware_protocol.description import PartKind
 from sim.agenda import Agenda, Entry
@@ -48,6 +50,7 @@ class Machine:
         )
         self.sides = tuple(self._side(n, seed) for n in SIDES)
         self.motors = self._motors()
+        self._readings = self._sensors()
 
     def _side(self, number: int, seed: int) -> Side:
         # Streams of their own for each mouth: what one does never shifts another's chance.
@@ -106,15 +109,24 @@ class Machine:
         """Return what all motors draw together."""
         return sum(m.current_ma for m in self.motors.values())
 
-    def sensors(self) -> dict[str, bool]:
-        """Return what every sensor tells now."""
-        seen: dict[str, bool] = {DOOR: self._door_open}
+    @property
+    def sensors(self) -> tuple[str, ...]:
+        """Return the names of all sensors."""
+        return tuple(self._readings)
+
+    def tells(self, sensor: str) -> bool:
+        """Return what a sensor tells now."""
+        forced = self._forced.get(sensor)
+        return self._readings[sensor]() if forced is None else forced
+
+    def _sensors(self) -> dict[str, Callable[[], bool]]:
+        readings: dict[str, Callable[[], bool]] = {DOOR: lambda: self._door_open} | _marks(self.console)
         for side in self.sides:
-            slot, mouth = f"slot.{side.name}", side.mouth
-            seen |= side.stacker.on | side.lift.on
-            seen |= {f"belt.{side.name}.full": mouth.full}
-            seen |= {f"{slot}.first": mouth.slot_first, f"{slot}.full": mouth.slot_full}
-        return seen | self.console.on | self._forced
+            readings |= _marks(side.stacker) | _marks(side.lift)
+            readings[f"belt.{side.name}.full"] = partial(attrgetter("full"), side.mouth)
+            readings[f"slot.{side.name}.first"] = partial(attrgetter("slot_first"), side.mouth)
+            readings[f"slot.{side.name}.full"] = partial(attrgetter("slot_full"), side.mouth)
+        return readings
 
     # --- what people and faults do --------------------------------------------------------------------------
 
@@ -131,12 +143,12 @@ class Machine:
 
     def force_sensor(self, name: str, value: bool | None) -> None:
         """Let a sensor tell one thing for ever, or the truth again with None."""
-        before = self.sensors()[name]
+        before = self.tells(name)
         if value is None:
             self._forced.pop(name, None)
         else:
             self._forced[name] = value
-        after = self.sensors()[name]
+        after = self.tells(name)
         if after != before:
             self.on_sensor(name, after)
 
@@ -180,3 +192,7 @@ class Machine:
         self._edge(name, active)
         if name == "console.up":
             self.on_console(active)
+
+
+def _marks(crank: Crank) -> dict[str, Callable[[], bool]]:
+    return {name: partial(crank.on.__getitem__, name) for name in crank.on}

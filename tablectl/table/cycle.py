@@ -243,7 +243,8 @@ class Cycle:
     @property
     def state(self) -> State:
         """Return where the cycle is."""
-        return State(self._model.state)
+        state: State = self._model.state
+        return state
 
     def fire(self, trigger: Trigger) -> Cell:
         """Take a trigger and return the cell that it met; the state has changed where that is go."""
