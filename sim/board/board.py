@@ -42,6 +42,7 @@ class Board:
         self._show = show
         self._uid = uid
         self._link = bl.BoardLink(boot_id, description.to_bytes())
+        self._bits = [(1 << i, name) for i, name in enumerate(description.sensors)]
         self._counts = Counts(description.mouths)
         self._moves = Moves(
             agenda, machine, description, self._counts, self._tells, self._ended, self._sensor_missed
@@ -166,16 +167,13 @@ class Board:
 
     @property
     def _sensors(self) -> int:
-        bits, tells, believed = 0, self._tells, self._moves.believed
-        for i, name in enumerate(self.description.sensors):
-            if tells(name) and believed(name):
-                bits |= 1 << i
-        return bits
+        tells, credible = self._tells, self._moves.credible
+        return sum(bit for bit, name in self._bits if tells(name) and credible(name))
 
     def _tells(self, sensor: str) -> bool:
         if sensor == STOP_LINE:
             return self._line_open
-        return self._moves.whereabouts.timed(sensor) or self._machine.tells(sensor)
+        return self._machine.tells(sensor) or self._moves.whereabouts.timed(sensor)
 
     def _act(self, effects: tuple[bl.BoardLinkEffect, ...]) -> None:
         for effect in effects:

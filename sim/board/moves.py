@@ -74,8 +74,10 @@ class Moves:
 
         So a host orders the stroke that proves it. Both ends at once are told as they are, to be named.
         """
-        if not self._tells(sensor):
-            return False
+        return self._tells(sensor) and self.credible(sensor)
+
+    def credible(self, sensor: str) -> bool:
+        """Tell whether a sensor that is active is believed."""
         part = self._proved.get(sensor)
         return part is None or self.whereabouts.contradicts_itself(part) or self.whereabouts.believes(sensor)
 

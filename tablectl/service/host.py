@@ -6,7 +6,7 @@ The daemon and the lab drive this same object; they differ in their clocks, wire
 import traceback
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from firmware_protocol import host_link as hl
 from firmware_protocol.core import Core, Tick, earliest
@@ -20,15 +20,16 @@ from tablectl.table.intents import Key
 
 Trace = Callable[[str, int, Any, tuple[Any, ...]], None]
 
-_TO_PORT = (
+_TO_PORT = frozenset((
     pt.Begin, pt.PortsListed, pt.PortOpened, pt.OpenFailed, pt.PortHeard, pt.PortLost, pt.UsbDone
-)  # fmt: skip
-_TO_SESSION = (hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.ClearStop, ev.Panel)
-_TO_RECEIVER = (Words, LircdBytes, Lost)
-_TO_CONTROLLER = (
+))  # fmt: skip
+_TO_SESSION = frozenset((hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.ClearStop, ev.Panel))
+_TO_RECEIVER = frozenset((Words, LircdBytes, Lost))
+_TO_CONTROLLER = frozenset((
     ev.Hello, ev.Status, ev.Accepted, ev.Done, ev.Failed, ev.Stopped, ev.PanelKey, ev.SensorMissed,
     ev.LinkLost, ev.Journaled, ev.Jog, ev.JournalFailed, ev.Entropy, Key,
-)  # fmt: skip
+))  # fmt: skip
+_GATED = frozenset(get_args(Gated))
 # These never wait for the disk: they stop, or keep alive what is already written down.
 _UNWRITTEN = frozenset({ev.Verb.STOP, ev.Verb.RENEW})
 
@@ -65,7 +66,7 @@ class Host:
                     self._route([(name, core, event)], now_us, out)
             return tuple(out)
         released: list[tuple[str, Core, Any]] = []
-        if isinstance(event, ev.Journaled):
+        if type(event) is ev.Journaled:
             self._written = max(self._written, event.id)
             released = self._release()
         self._route([*released, (*self._target(event), event)], now_us, out)
@@ -81,11 +82,12 @@ class Host:
         )
 
     def _target(self, event: Any) -> tuple[str, Core]:
-        if isinstance(event, _TO_PORT):
-            return "port", self.supervisor
-        if isinstance(event, _TO_SESSION):
+        kind = type(event)
+        if kind in _TO_SESSION:
             return "session", self.session
-        if isinstance(event, _TO_RECEIVER):
+        if kind in _TO_PORT:
+            return "port", self.supervisor
+        if kind in _TO_RECEIVER:
             return "remote", self.receiver
         return "table", self.controller
 
@@ -97,27 +99,27 @@ class Host:
             if core is self.session:
                 effects = self._gated(effects, now_us)
             for effect in effects:
-                if isinstance(effect, ev.Command):
+                kind = type(effect)
+                if kind is ev.Command:
                     queue.extend(self._order(effect))
-                elif isinstance(effect, Foreign | UnknownKey):
-                    paired = isinstance(effect, UnknownKey)
-                    heard = ev.Heard(effect.user_code, effect.data_code, paired)
+                elif kind in (Foreign, UnknownKey):
+                    heard = ev.Heard(effect.user_code, effect.data_code, kind is UnknownKey)
                     queue.append(("table", self.controller, heard))
-                elif isinstance(effect, ev.Crashed):
+                elif kind is ev.Crashed:
                     out.append(effect)
-                    if not isinstance(event, ev.Crashed):
+                    if type(event) is not ev.Crashed:
                         queue.append(("table", self.controller, effect))
-                elif isinstance(effect, ev.StopAll):
+                elif kind is ev.StopAll:
                     # Ahead of everything that was to be sent.
                     self._waiting.clear()
                     queue.appendleft(("session", self.session, effect))
-                elif isinstance(effect, _TO_SESSION):
-                    if isinstance(effect, ev.Panel):
+                elif kind in _TO_SESSION:
+                    if kind is ev.Panel:
                         out.append(effect)
-                    elif isinstance(effect, ev.ClearStop):
+                    elif kind is ev.ClearStop:
                         queue.append(("port", self.supervisor, effect))
                     queue.append(("session", self.session, effect))
-                elif isinstance(effect, _TO_CONTROLLER):
+                elif kind in _TO_CONTROLLER:
                     queue.append(("table", self.controller, effect))
                 else:
                     out.append(effect)
@@ -126,7 +128,7 @@ class Host:
         """Return the session's effects, of which the supervisor sees who the board is and how it ends."""
         passed: list[Any] = []
         for effect in effects:
-            if not isinstance(effect, Gated):
+            if type(effect) not in _GATED:
                 passed.append(effect)
                 continue
             decided = self._call("port", self.supervisor, effect, now_us)

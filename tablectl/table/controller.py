@@ -79,7 +79,7 @@ class Controller:
         self._cycle = Cycle(TableGuards(self), State.UNHOMED)
         self._activity: Activity | None = None
         self.timing = Timing(timing)
-        self._plausible = Plausible()
+        self._plausible: Plausible | None = None  # of this session
         self._speed = speed
         self._journal_id = next_journal_id - 1
         self._board_stop = int(StopReason.NONE)  # what CLEAR must name before anything moves
@@ -189,9 +189,9 @@ class Controller:
             self.remember(disturbed=True)
             if self.state is not State.TECHNICIAN:
                 self.raise_fault("E18")
-        if self.board and self.state not in _STANDING_STILL:
-            moving = tuple(self.operations.pending.values())
-            if trouble := self._plausible.contradiction(state, moving, self.board.description):
+        if self._plausible and self.state not in _STANDING_STILL:
+            trouble = self._plausible.contradiction(state, self.operations.pending.values())
+            if trouble:
                 self.raise_fault(trouble.code, **trouble.values)
         if self._activity:
             self._activity.see(state, self.now_us)
@@ -278,7 +278,7 @@ class Controller:
                 self.remember(without=())  # it may have been mended while the power was off
             if set(hello.keys) >= LIFT_KEYS and self.state in (State.UNHOMED, State.FAULT):
                 self._queue.append(Trigger.TECHNICIAN)  # both lift keys held at power-on, as of old
-        self._plausible.greet()
+        self._plausible = Plausible(hello.description)
         self._see(hello.state)
         self.hand.remind(self.now_us)
         if isinstance(self._activity, Homing):

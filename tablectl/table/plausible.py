@@ -12,35 +12,27 @@ from tablectl.table.operations import Pending
 class Plausible:
     """Holds each report of a session against those before it and against what was ordered to move."""
 
-    def __init__(self) -> None:
+    def __init__(self, description: Description) -> None:
+        self._holds = [(f"S{n}", 2 * stacks) for n, stacks in enumerate(description.capacity, 1)]
+        two_ends = [part for part in description.parts if len(ENDS[part.kind]) > 1]
+        self._ends = [(p.name, {f"{p.name}.{end}" for end in ENDS[p.kind]}) for p in two_ends]
         self._certain: dict[str, int] = {}  # the last certain count of a store whose lift has stood since
 
-    def greet(self) -> None:
-        """Begin anew: the board may have forgotten."""
-        self._certain.clear()
-
-    def contradiction(
-        self, state: BoardState, moving: Iterable[Pending], description: Description
-    ) -> Trouble | None:
+    def contradiction(self, state: BoardState, moving: Iterable[Pending]) -> Trouble | None:
         """Return why a report cannot be true, None where it can."""
-        for part in description.parts:
-            ends = ENDS[part.kind]
-            if len(ends) > 1 and all(f"{part.name}.{end}" in state.sensors for end in ends):
-                return Trouble("E52", {"part": part.name})  # it is at one end or the other
-        side = self._impossible_count(state, moving, description.capacity)
+        told = set(state.sensors)
+        for part, ends in self._ends:
+            if ends <= told:
+                return Trouble("E52", {"part": part})  # it is at one end or the other
+        side = self._impossible_count(state, moving)
         return Trouble("E27", {"side": side}) if side else None
 
-    def _impossible_count(
-        self, state: BoardState, moving: Iterable[Pending], capacity: tuple[int, ...]
-    ) -> str | None:
+    def _impossible_count(self, state: BoardState, moving: Iterable[Pending]) -> str | None:
         """Return a side whose store has lost tiles though its lift stands, or holds more than it can."""
         for lift in (p for p in moving if p.part.startswith("lift.")):
             self._certain.pop(lift.side, None)
-        for n, (stored, unsure, holds) in enumerate(
-            zip(state.stored, state.unsure, capacity, strict=False), 1
-        ):
-            side = f"S{n}"
-            if stored > 2 * holds or (not unsure and stored < self._certain.get(side, 0)):
+        for (side, most), stored, unsure in zip(self._holds, state.stored, state.unsure, strict=False):
+            if stored > most or (not unsure and stored < self._certain.get(side, 0)):
                 return side
             if not unsure:
                 self._certain[side] = stored
