@@ -49,9 +49,6 @@ class Host:
         self.session = session
         self.receiver = receiver
         self.supervisor = supervisor
-        self._cores: tuple[tuple[str, Core], ...] = (
-            ("port", supervisor), ("session", session), ("remote", receiver), ("table", controller)
-        )  # fmt: skip
         self._trace = trace
         self._written = 0  # the last journal entry that is on the disk
         self._waiting: deque[ev.Command] = deque()
@@ -60,7 +57,7 @@ class Host:
         """Take one event in and route it; effects for shells come out in order."""
         out: list[Any] = []
         if isinstance(event, Tick):
-            for name, core in self._cores:
+            for name, core in self._cores():
                 deadline = core.next_deadline()
                 if deadline is not None and deadline <= now_us:
                     self._route([(name, core, event)], now_us, out)
@@ -79,6 +76,14 @@ class Host:
             self.session.next_deadline(),
             self.receiver.next_deadline(),
             self.controller.next_deadline(),
+        )
+
+    def _cores(self) -> tuple[tuple[str, Core], ...]:
+        return (
+            ("port", self.supervisor),
+            ("session", self.session),
+            ("remote", self.receiver),
+            ("table", self.controller),
         )
 
     def _target(self, event: Any) -> tuple[str, Core]:
