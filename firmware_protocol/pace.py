@@ -3,7 +3,8 @@
 At twenty times real time the board's 700 ms of patience are 35 ms: less than a busy computer takes a process
 off its processor for. So at a speed above 1 neither end's clock runs further than LEAD_US past the last word
 of the other, nor past the oldest write that its disk has not answered: a disk is no faster at twenty times
-real time. For PATIENCE_S the clock stands and waits, and only then does time go on without them.
+real time. For some seconds the clock stands and waits, and only then does time go on without them; for the
+other end longer than for the disk, because the other end may itself be waiting for its disk.
 At speed 1, the only one that a real board accepts, this is the plain monotonic clock.
 """
 
@@ -11,7 +12,8 @@ import time
 from collections.abc import Callable
 
 LEAD_US = 400_000  # more than a ping's 230 ms, less than the board's silence of 700 ms
-PATIENCE_S = 1.0
+DISK_S = 3.0
+PATIENCE_S = 4.0
 
 
 class PacedClock:
@@ -30,8 +32,8 @@ class PacedClock:
         now_s = self._monotonic()
         gone_us = (now_s - self._last_s) * self.speed * 1_000_000
         self._last_s = now_s
-        for waits in (self._heard, self._asked):
-            if self.speed > 1 and waits is not None and now_s - waits[0] < PATIENCE_S:
+        for waits, patience_s in ((self._heard, PATIENCE_S), (self._asked, DISK_S)):
+            if self.speed > 1 and waits is not None and now_s - waits[0] < patience_s:
                 gone_us = min(gone_us, max(0.0, waits[1] + LEAD_US - self._table_us))
         self._table_us += gone_us
         return int(self._table_us)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_protocol.pace import LEAD_US, PATIENCE_S, PacedClock
+from firmware_protocol.pace import DISK_S, LEAD_US, PATIENCE_S, PacedClock
 
 
 class Real:
@@ -67,7 +67,7 @@ def test_a_disk_that_takes_a_while_is_not_called_dead_at_twenty_times_real_time(
     clock.asked_disk()
     real.s += 0.3  # six seconds of table time
     clock.asked_disk()  # what is written behind it does not let time go on
-    real.s += 0.6
+    real.s += 2.0
     assert clock.now_us() == LEAD_US
     clock.disk_answered()
     real.s += 0.01
@@ -78,7 +78,18 @@ def test_a_dead_disk_is_not_waited_for_for_ever() -> None:
     real = Real()
     clock = PacedClock(20.0, real)
     clock.asked_disk()
-    real.s += PATIENCE_S + 0.001
+    real.s += DISK_S + 0.001
     clock.now_us()
     real.s += 0.5
     assert clock.now_us() > 5_000_000
+
+
+def test_a_host_that_waits_for_its_disk_is_not_called_silent() -> None:
+    real = Real()
+    host, board = PacedClock(20.0, real), PacedClock(20.0, real)
+    board.heard()
+    host.asked_disk()
+    for _ in range(int(DISK_S * 1_000)):
+        real.s += 0.001
+        host.now_us()
+        assert board.now_us() < 700_000

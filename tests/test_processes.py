@@ -256,3 +256,19 @@ def test_a_slow_disk_is_not_called_dead_because_the_clock_is_fast(tmp_path: Path
             other.rollback()
         wait_for(lambda: table.api.state() == "open", "the console")
     assert not list(reader.read(table.journal, "fault"))
+
+
+def test_a_slow_disk_does_not_silence_a_running_wash_because_the_clock_is_fast(tmp_path: Path) -> None:
+    table = Table(tmp_path, speed=20.0)
+    with table.sim("--hands=1") as control, table.daemon():
+        home(table, control)
+        table.api.call("POST", "/v1/press", {"intent": "START"})
+        wait_for(lambda: table.api.state() == "washing", "the wash")
+        with closing(sqlite3.connect(table.journal)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            table.api.call("POST", "/v1/press", {"intent": "DEALER_NEXT"})  # a key is written down
+            time.sleep(2)
+            assert table.api.state() == "washing", table.api.status()["fault"]
+            other.rollback()
+        wait_for(lambda: table.api.state() not in ("washing", "probing"), "the end of the wash")
+    assert not list(reader.read(table.journal, "fault"))
