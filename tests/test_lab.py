@@ -93,8 +93,9 @@ def host_trace(faces: tuple[str, ...]) -> str:
     return hashlib.sha256(stream.getvalue().encode()).hexdigest()
 
 
-def test_no_permutation_of_the_faces_changes_what_the_controller_does() -> None:
-    traces = {host_trace(permuted(SETS[136], seed)) for seed in range(100)}
+@pytest.mark.parametrize("first", range(0, 100, 25))
+def test_no_permutation_of_the_faces_changes_what_the_controller_does(first: int) -> None:
+    traces = {host_trace(permuted(SETS[136], seed)) for seed in range(first, first + 25)}
     assert traces == {host_trace(SETS[136])}
 
 
