@@ -55,13 +55,15 @@ class _Crank:
     def settle(self, now_us: int) -> None:
         """Bring the bounds up to now."""
         gone, self.since_us = now_us - self.since_us, now_us
+        if not self.direction:
+            return  # how late it may begin to turn is said anew when it is driven
         slow = max(0, gone - self.late_us) * (_PACE - 1) // _PACE
         fast = -(-gone * (_PACE + 1) // _PACE)
         if self.direction > 0:
             self.least, self.most = self.least + slow, self.most + fast
-        elif self.direction < 0:
+        else:
             self.least, self.most = self.least - fast, self.most - slow
-        self.way_us += slow if self.direction else 0
+        self.way_us += slow
         self.late_us = max(0, self.late_us - gone)
         if self.most - self.least > self.turn_us:
             self.lose()
