@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from helpers import STACKS, TILES
 
 from tablectl.cli.columns import folded
 from tablectl.cli.main import main
-from tablectl.cli.rules_show import page
+from tablectl.cli.rules_show import page, why
 from tablectl.rules.model import Draw, From, Last, Measure, PassedBy, RuleSet, WallBy, Win
 from tablectl.rules.ruleset import available, load
 from tablectl.texts import LANGUAGES, TEXTS
@@ -46,8 +45,8 @@ def told(*arguments: str, lang: str = "en") -> str:
     return result.stdout
 
 
-def json_of(*arguments: str) -> Any:
-    return json.loads(told(*arguments, "--json"))
+def json_of(*arguments: str, lang: str = "en") -> Any:
+    return json.loads(told(*arguments, "--json", lang=lang))
 
 
 def dice_of(rule: RuleSet, face: int = 3) -> list[str]:
@@ -113,8 +112,23 @@ def test_no_rule_set_lacks_a_page_or_a_line_of_it(rule_id: str, lang: str) -> No
         assert "".join(part.split()) in together
     for n, entry in enumerate(rule.unstated, 1):
         assert f"{n}:{entry.path}=" in together.replace("：", ":")
-        assert "".join(str(getattr(entry.why, lang, entry.why)).split()) in together
+        assert "".join(why(rule, entry, lang).split()) in together
     assert not set("{}") & set(shown.partition(TEXTS("rule_page.choices", lang))[0])
+
+
+@pytest.mark.parametrize("rule_id", STACKS)
+def test_no_reason_of_ours_is_told_in_one_language_only_or_otherwise_than_in_the_file(rule_id: str) -> None:
+    rule = load(rule_id)
+    keys = {key for key in TEXTS.keys() if key.startswith(f"rule_why.{rule_id}.")}  # noqa: SIM118
+    assert keys == {f"rule_why.{rule_id}.{entry.path.replace('.', '_')}" for entry in rule.unstated}
+    for entry in rule.unstated:
+        assert any(ord(letter) in CHINESE for letter in why(rule, entry, "zh"))
+        if not any(ord(letter) in CHINESE for letter in entry.why):  # a quotation is left to the Chinese
+            assert why(rule, entry, "en") == entry.why
+    foreign = dataclasses.replace(rule, id="unheard_of")
+    assert why(foreign, rule.unstated[0], "zh") == rule.unstated[0].why
+    told_by_program = json_of("show", rule_id, lang="zh")["unstated"]
+    assert [entry["why"] for entry in told_by_program] == [why(rule, entry, "zh") for entry in rule.unstated]
 
 
 @pytest.mark.parametrize("rule_id", RULES)
@@ -414,14 +428,20 @@ def test_a_picture_that_cannot_be_written_is_not_passed_over(
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def tablectl(*arguments: str, most_bytes: int | None = None, **environment: str) -> Any:
-    def limited() -> None:
-        if most_bytes:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+# The command in a process whose files may not grow past a number of bytes.
+WITHIN = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), -1))
+del sys.argv[1]
+runpy.run_module("tablectl", run_name="__main__")
+"""
 
+
+def tablectl(*arguments: str, most_bytes: int | None = None, **environment: str) -> Any:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    command = [sys.executable, "-m", "tablectl", *arguments]
-    return subprocess.run(command, env=env, preexec_fn=limited, capture_output=True, text=True, timeout=60)
+    program = ["-m", "tablectl"] if most_bytes is None else ["-c", WITHIN, str(most_bytes)]
+    command = [sys.executable, *program, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_an_old_picture_is_not_lost_where_the_new_one_finds_no_room(tmp_path: Path) -> None:
@@ -435,6 +455,7 @@ def test_an_old_picture_is_not_lost_where_the_new_one_finds_no_room(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [file]
     assert tablectl(*arguments).returncode == 0
     assert file.read_text().startswith("<svg")
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_the_installed_command_does_not_answer_in_the_wrong_language_or_status() -> None:

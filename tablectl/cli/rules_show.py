@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tablectl.cli.columns import folded
-from tablectl.rules.model import From, Last, Measure, PassedBy, RuleSet
+from tablectl.rules.model import From, Last, Measure, PassedBy, RuleSet, Unstated
 from tablectl.rules.seating import side
 from tablectl.rules.walls import SIDES
 from tablectl.texts import TEXTS
@@ -38,6 +38,7 @@ def full_facts(rule: RuleSet, lang: str) -> dict[str, Any]:
     """Return everything that the file of a rule set says."""
     composition = rule.tiles.composition
     every = asdict(rule)
+    every["unstated"] = [{**asdict(entry), "why": why(rule, entry, lang)} for entry in rule.unstated]
     every["tiles"] |= {"composition": dict(composition.counts), "by_class": composition.by_class()}
     return {**every, "name": name_of(rule, lang), "stacks": facts(rule, lang)["stacks"]}
 
@@ -50,6 +51,12 @@ def name_of(rule: RuleSet, lang: str) -> str:
 def stacks_of(rule: RuleSet) -> list[str]:
     """Return the stacks of each side as they are written, a single tile as a half."""
     return [f"{tiles // 2}{'½' * (tiles % 2)}" for tiles in rule.wall_tiles]
+
+
+def why(rule: RuleSet, entry: Unstated, lang: str) -> str:
+    """Return the reason of a choice; where nobody has translated it, as the rule file gives it."""
+    key = f"rule_why.{rule.id}.{entry.path.replace('.', '_')}"
+    return TEXTS(key, lang) if key in TEXTS else entry.why
 
 
 def page(rule: RuleSet, lang: str) -> list[str]:
@@ -73,8 +80,7 @@ def _choices(rule: RuleSet, lang: str) -> list[str]:
     lines = [TEXTS("rule_page.choices", lang)]
     for n, entry in enumerate(rule.unstated, 1):
         told = TEXTS("rule_page.one_choice", lang, n=n, path=entry.path, chosen=entry.chosen)
-        why = getattr(entry.why, lang, entry.why)  # told in both languages, or in one as it stands
-        lines += [*folded("", told, 2), *folded("", why, 6)]
+        lines += [*folded("", told, 2), *folded("", why(rule, entry, lang), 6)]
     return lines
 
 
