@@ -12,6 +12,7 @@ from tablectl.cli.log import log
 from tablectl.cli.options import command, json_option, text
 from tablectl.cli.panel import panel
 from tablectl.cli.remote import remote
+from tablectl.cli.rules import rules
 from tablectl.cli.scenario import scenario_group
 from tablectl.cli.watch import watch
 from tablectl.texts import TEXTS
@@ -59,5 +60,17 @@ def config_example(lang: str) -> None:
 
 config_group.add_command(config_check)
 config_group.add_command(config_example)
-for each in (demo, run, client.press, client.status, watch, log, panel, remote, config_group, scenario_group):
+for each in (
+    demo,
+    run,
+    client.press,
+    client.status,
+    watch,
+    log,
+    panel,
+    remote,
+    rules,
+    config_group,
+    scenario_group,
+):
     main.add_command(each)
