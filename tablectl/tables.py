@@ -98,6 +98,21 @@ class Table:
             raise self.error("unknown_choice", key, found=word, known=known)
         return kind(word)
 
+    def choices(self, key: str, kind: type[Choice]) -> tuple[Choice, ...]:
+        """Return an array of the words of `kind`, with at least one entry."""
+        words = self.texts(key)
+        for word in words:
+            if word not in set(kind):
+                raise self.error("unknown_choice", key, found=word, known=", ".join(kind))
+        return tuple(map(kind, words))
+
+    def yes(self, key: str) -> bool:
+        """Return true or false."""
+        value = self._get(key)
+        if not isinstance(value, bool):
+            raise self._wrong(key, value, "true or false")
+        return value
+
     def choice_or_number(self, key: str, kind: type[Choice], low: int) -> Choice | int:
         """Return one of the words of `kind`, or an integer from `low` up."""
         return self.number(key, low) if _whole(self._get(key)) else self.choice(key, kind)
@@ -130,6 +145,10 @@ class Table:
     def line(self, key: str = "") -> int:
         """Return the line of `key`, or where the table begins."""
         return _line(self._source, self.path(key) if key else self._path.removesuffix("."))
+
+    def replaced(self, values: Mapping[str, Any]) -> "Table":
+        """Return a table of other values that tells of this one's file."""
+        return Table(values, self.file, self._texts, self._path, self._source)
 
     def at(self, path: str) -> Any:
         """Return the raw value at a dotted path below this table, or None."""

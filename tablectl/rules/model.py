@@ -3,8 +3,16 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tablectl.rules.course import Duties, Indicator, MatchLength, Phases, Start, Wild
 from tablectl.rules.tiles import Composition
 from tablectl.rules.walls import Walls
+
+
+class Status(StrEnum):
+    """How far a source carries."""
+
+    PLAYABLE = "playable"
+    EXPERIMENTAL = "experimental"  # something that players need is missing or guessed
 
 
 class WallBy(StrEnum):
@@ -86,11 +94,24 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Unstated:
-    """A value that the source does not give: where it stands, what was chosen (as JSON), and why."""
+    """A value that the source does not give: where it stands, what was chosen (as JSON), and why.
+
+    `why` is the name of a reason; people read it in their language.
+    """
 
     path: str
     chosen: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A rule set of which a source gives the name and too little to build and deal the walls."""
+
+    id: str
+    names: Names
+    source: Source
+    reason: Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +125,13 @@ class TileSet:
 
 @dataclass(frozen=True, slots=True)
 class Dice:
-    """How many dice are thrown how often, and what they say."""
+    """How many dice are thrown how often, and what they say; `height_cm` from which hands let them fall."""
 
     count: int
     throws: int
     wall: WallBy
     passed: PassedBy | int
+    height_cm: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +167,15 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """Who deals next: after a win, after one discard with several winners, after a drawn hand."""
+    """Who deals next: after a win, after one discard with several winners, after a drawn hand.
+
+    `floor_max`: each repeat climbs a floor (上楼), up to that many; 0 where a rule knows none.
+    """
 
     win: Win
     multi: Win
     draw: Draw
+    floor_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +193,14 @@ class RuleSet:
     dealing: Dealing
     tail: Tail
     next_dealer: Succession
+    status: Status
+    missing: Names | None  # of an experimental one
+    duties: Duties
+    indicator: Indicator | None
+    wild: Wild
+    phases: Phases
+    first_dealer: Start
+    match: MatchLength
 
     @property
     def total(self) -> int:

@@ -1,34 +1,54 @@
 """What becomes of the tiles that are not dealt: drawn in turn, taken as replacements, or left lying."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tablectl.errors import TablectlError
-from tablectl.rules.deal import Deal
+from tablectl.rules.course import Drawn, Lies
+from tablectl.rules.deal import Deal, Throw
+from tablectl.rules.indicator import indicators
 from tablectl.rules.model import From, Measure, RuleSet
 from tablectl.rules.walls import Place
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The undealt tiles of a hand that is played to its end; together they are all of them, each once."""
+    """The undealt tiles of a hand that is played to its end; together they are all of them, each once.
+
+    `indicators` are turned and taken by nobody; one that is drawn as the last tile is the last of `live`.
+    """
 
     live: tuple[Place, ...]
     replacements: tuple[Place, ...]
     left: tuple[Place, ...]
+    indicators: tuple[Place, ...] = ()
 
 
-def rest(rule: RuleSet, dealt: Deal, kongs: int = 0, flowers: int = 0) -> Rest:
-    """Return where every undealt tile goes when `kongs` kongs and `flowers` flowers are replaced."""
+def rest(rule: RuleSet, dealt: Deal, kongs: int = 0, flowers: int = 0, throws: Sequence[Throw] = ()) -> Rest:
+    """Return where every undealt tile goes when `kongs` kongs and `flowers` flowers are replaced.
+
+    `throws` are wanted where the dice say which tile is the indicator.
+    """
+    turned = indicators(rule, dealt, kongs, throws)
+    tail = [place for place in dealt.tail if place not in turned]
     taken = kongs * (rule.tail.kong is From.TAIL) + flowers * (rule.tail.flower is From.TAIL)
-    if min(kongs, flowers) < 0 or taken > len(dealt.tail):
+    if min(kongs, flowers) < 0 or taken > len(tail):
         raise TablectlError(
             "rules.replacements", id=rule.id, kongs=kongs, flowers=flowers, undealt=len(dealt.tail)
         )
-    replacements = dealt.tail[:taken]
-    remaining = [place for place in dealt.undealt if place not in set(replacements)]
+    replacements = tuple(tail[:taken])
+    gone = {*replacements, *turned}
+    remaining = [place for place in dealt.undealt if place not in gone]
+    last = turned if rule.indicator and rule.indicator.drawn is Drawn.LAST else ()
     # A kong may move the line past the next tile: then nothing is live, and what lies there stays.
-    line = max(len(remaining) - _kept(rule, kongs, taken), 0)
-    return Rest(tuple(remaining[:line]), replacements, tuple(remaining[line:]))
+    line = max(len(remaining) - max(0, _kept(rule, kongs, taken) - _counted(rule, turned)), 0)
+    return Rest((*remaining[:line], *last), replacements, tuple(remaining[line:]), () if last else turned)
+
+
+def _counted(rule: RuleSet, turned: tuple[Place, ...]) -> int:
+    """Return how many indicators lie among the tiles that are kept and count as such."""
+    among = rule.indicator is not None and rule.indicator.lies is not Lies.FRONT
+    return len(turned) if among else 0
 
 
 def _kept(rule: RuleSet, kongs: int, taken: int) -> int:

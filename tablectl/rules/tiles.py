@@ -69,6 +69,11 @@ def composition(notation: Iterable[str], where: str = "tiles") -> Composition:
     return Composition(tuple(counts.items()))
 
 
+def read_kinds(text: str, where: str = "tiles") -> tuple[str, ...]:
+    """Return the kinds of a notation without copies, such as "1-9m" or "z5-7"."""
+    return tuple(kind for kind, _ in _read(f"{text}*1", where))
+
+
 def _read(text: str, where: str) -> list[tuple[str, int]]:
     match = _NOTATION.fullmatch(text)
     if match is None:
