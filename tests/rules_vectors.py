@@ -340,7 +340,7 @@ def _shown_as(value: Any) -> str:
 
 
 def read(lines: Iterable[str], kinds: Iterable[str] = ()) -> Iterator[Answer]:
-    """Return the vectors of a file, those of some kinds only; BadVectorError with the line where one is none."""
+    """Return the vectors of a file, of some kinds only; BadVectorError with the line that is none."""
     wanted = set(kinds)
     for number, line in enumerate(lines, 1):
         if not line.strip():
