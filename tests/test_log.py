@@ -29,6 +29,7 @@ from tablectl.errors import TablectlError
 from tablectl.journal import reader
 from tablectl.journal.chain import GENESIS, Entry, canonical, chained, verify
 from tablectl.journal.store import Store
+from tablectl.rules import dealer
 from tablectl.table import events as ev
 from tablectl.table.intents import Intent
 from tablectl.texts import LANGUAGES, TEXTS
@@ -348,6 +349,9 @@ def eventful() -> list[Entry]:
     r.press("START")
     run_to(r, "rest")
     api(r, Intent.DICE)
+    run_for(r, 1)
+    r.world.post(r.world.now_us, "host", ev.Choose("local:1000", "gear_9"))
+    r.world.post(r.world.now_us, "host", ev.HandEnded("local:1000", dealer.Result((dealer.Won((1, 2), 3),))))
     run_for(r, 1)
     r.world.post(r.world.now_us, "table", Fault("door:service"))
     run_to(r, "fault")

@@ -216,6 +216,51 @@ def test_press_and_status_do_not_lie(tmp_path: Path) -> None:
     assert sources[f"local:{os.getuid()}"] == 3
 
 
+def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
+    table = Table(tmp_path, speed=10)
+
+    def tablectl(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tablectl", *arguments, f"--socket={table.api.path}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+
+    with table.sim("--hands=1", "--play-s=600") as control, table.daemon():
+        chosen = tablectl("gear", "26")
+        assert (chosen.returncode, chosen.stdout) == (0, "The next wash is gear 26: 92 tiles.\n")
+        assert table.api.status()["rule"] == "gear_26"
+        assert tablectl("rule", "riichi").stdout == "The next wash is for riichi.\n"
+        for asked, says in (
+            (("rule", "riichy"), "riichi"),
+            (("gear", "1"), "no gear 1"),
+            (("hand",), "Say either who won"),
+            (("hand", "--winner", "E"), "is no side of the table"),
+        ):
+            wrong = tablectl(*asked)
+            assert (wrong.returncode, wrong.stdout) == (2, "")
+            assert says in wrong.stderr
+        early = tablectl("hand", "--draw")
+        assert (early.returncode, early.stderr) == (1, "No hand is ended: no walls stand.\n")
+        unfit = tablectl("rule", "vietnamese176", "--lang", "zh")
+        assert unfit.returncode == 1
+        assert "需要 22 墩" in unfit.stderr
+        home(table, control)
+        wait_for(lambda: table.api.status()["standing"], "standing walls")
+        told = tablectl("hand", "--winner", "S2", "--from", "S4")
+        assert told.returncode == 0, told.stderr
+        assert told.stdout == "Match: East round, deal 2, repeat 0; hand 2 is dealt by S2.\n"
+        assert tablectl("hand", "--draw").returncode == 1
+        assert "hand 2 is dealt by S2" in tablectl("status").stdout
+        for target, body in (("/v1/rule", {}), ("/v1/rule", {"gear": "x"}), ("/v1/hand", {"wins": 3})):
+            assert table.api.call("POST", target, body)[0] == 400
+    hands = [json.loads(e.data) for e in reader.read(table.journal, "hand")]
+    assert [h["wins"] for h in hands] == [[{"winners": [1], "discarder": 3}]]
+    assert hands[0]["source"] == f"local:{os.getuid()}"
+
+
 def test_a_killed_daemon_does_not_forget_where_the_sets_are(tmp_path: Path) -> None:
     table = Table(tmp_path, speed=10)
     with table.sim("--hands=1") as control:

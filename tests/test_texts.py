@@ -76,14 +76,15 @@ def test_no_refusal_of_the_cycle_goes_without_a_reason() -> None:
 
 
 def test_no_word_on_the_display_goes_without_a_meaning() -> None:
-    for word in (*panel.WORDS.values(), panel.READY, panel.DICE):
+    for word in (*panel.WORDS.values(), panel.READY, panel.DICE, panel.SAME):
         assert f"panel.{word}" in TEXTS
         assert len(word) == 4
 
 
 def test_no_lamp_or_tone_goes_without_a_meaning() -> None:
     for lamp in LAMPS:
-        assert f"lamp.{'dealer.S3' if lamp.startswith('dealer') else lamp}" in TEXTS
+        kind = {"dealer": "dealer.S3", "streak": "streak.3"}.get(lamp.partition(".")[0], lamp)
+        assert f"lamp.{kind}" in TEXTS
     tones = {name.removeprefix("BEEP_").removesuffix("_MS").lower() for name in vars(panel) if "BEEP" in name}
     assert tones == {"ready", "closing", "fault"}
     for tone in tones:

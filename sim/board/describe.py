@@ -6,7 +6,8 @@ from sim.model import MachineModel
 
 LIFT_KEYS = ("lift.1", "lift.2")
 KEYS = (*LIFT_KEYS, "dice.S1", "dice.S2", "dice.S3", "dice.S4")
-LAMPS = ("ready", "reset", "dealer.S1", "dealer.S2", "dealer.S3", "dealer.S4")
+STREAK = tuple(f"streak.{n}" for n in range(1, 6))  # 连庄灯
+LAMPS = ("ready", "reset", "dealer.S1", "dealer.S2", "dealer.S3", "dealer.S4", *STREAK)
 STOP_LINE = "stop.line"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import aiohttp
 import click
 
-from tablectl.cli.options import FINE, TABLE_HAS_A_PROBLEM, command, json_option, socket_option
+from tablectl.cli.options import FINE, TABLE_HAS_A_PROBLEM, command, json_option, socket_option, text
 from tablectl.errors import TablectlError
+from tablectl.rules import gears, ruleset
 from tablectl.table.intents import Intent
 from tablectl.texts import TEXTS
 
@@ -40,6 +41,13 @@ async def get_status(path: Path) -> dict[str, Any]:
 async def post_press(path: Path, intent: str) -> dict[str, Any]:
     """Press a key and return whether it was accepted."""
     async with session(path) as daemon, daemon.post("/v1/press", json={"intent": intent}) as answer:
+        found: dict[str, Any] = await answer.json()
+        return found
+
+
+async def post(path: Path, target: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Ask the daemon for something and return whether it was accepted."""
+    async with session(path) as daemon, daemon.post(target, json=body) as answer:
         found: dict[str, Any] = await answer.json()
         return found
 
@@ -73,6 +81,80 @@ def press(lang: str, intent: Intent, socket_path: Path, as_json: bool) -> int:
     return FINE if answer["accepted"] else TABLE_HAS_A_PROBLEM
 
 
+def _told(answer: dict[str, Any], lang: str, as_json: bool, accepted: str) -> int:
+    if as_json:
+        click.echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        for refused in answer["refused"]:
+            click.echo(refused["text"][lang], err=True)
+        if answer["accepted"]:
+            click.echo(accepted)
+    return FINE if answer["accepted"] else TABLE_HAS_A_PROBLEM
+
+
+@command("rule")
+@click.argument("rule_id", metavar="ID")
+@socket_option
+@json_option
+def rule(lang: str, rule_id: str, socket_path: Path, as_json: bool) -> int:
+    """Choose the rule of the next wash."""
+    ruleset.load(rule_id)
+    answer = asyncio.run(post(socket_path, "/v1/rule", {"rule": rule_id}))
+    return _told(answer, lang, as_json, TEXTS("cli.rule_chosen", lang, rule=rule_id))
+
+
+@command("gear")
+@click.argument("number", type=int)
+@socket_option
+@json_option
+def gear(lang: str, number: int, socket_path: Path, as_json: bool) -> int:
+    """Choose the gear of the next wash."""
+    gears.gear_id(number)
+    answer = asyncio.run(post(socket_path, "/v1/rule", {"gear": number}))
+    told = TEXTS("cli.gear_chosen", lang, gear=number, tiles=sum(gears.gears()[number]))
+    return _told(answer, lang, as_json, told)
+
+
+@command("hand")
+@click.option("--winner", "winners", multiple=True, metavar="SEAT", help=text("option.winner"))
+@click.option("--from", "discarder", metavar="SEAT", help=text("option.discarder"))
+@click.option("--draw", is_flag=True, help=text("option.draw"))
+@click.option("--ready", multiple=True, metavar="SEAT", help=text("option.ready"))
+@socket_option
+@json_option
+def hand(
+    lang: str,
+    winners: tuple[str, ...],
+    discarder: str | None,
+    draw: bool,
+    ready: tuple[str, ...],
+    socket_path: Path,
+    as_json: bool,
+) -> int:
+    """Say how the hand ended, and hear who deals next."""
+    if draw == bool(winners):
+        raise TablectlError("cli.hand_how")
+    seats = [read_seat(seat) for seat in winners]
+    if discarder is not None:
+        wins = [{"winners": seats, "discarder": read_seat(discarder)}]
+    else:
+        wins = [{"winners": [seat], "discarder": None} for seat in seats]
+    body = {"wins": wins, "ready": [read_seat(seat) for seat in ready]}
+    answer = asyncio.run(post(socket_path, "/v1/hand", body))
+    if not answer["accepted"] or as_json:
+        return _told(answer, lang, as_json, "")
+    click.echo("\n".join(match_lines(asyncio.run(get_status(socket_path)), lang)))
+    return FINE
+
+
+def read_seat(text: str) -> int:
+    """Return a machine seat that people write as S1 to S4."""
+    name = text.strip().upper()
+    if name not in ("S1", "S2", "S3", "S4"):
+        raise TablectlError("cli.seat", found=text)
+    return int(name[1]) - 1
+
+
 @command("status")
 @socket_option
 @json_option
@@ -97,6 +179,7 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
             "cli.status.rule", lang, rule=found["rule"], dealer=f"S{found['dealer'] + 1}", sets=found["sets"]
         )
     )
+    lines += match_lines(found, lang)
     if board := found["board"]:
         lines.append(TEXTS("cli.status.board", lang, **board))
     else:
@@ -109,6 +192,18 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(TEXTS("cli.status.break", lang, side=opening["side"], stack=opening["stack"]))
     lines.append(TEXTS("cli.status.link", lang, **found["link"]))
     lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
+    return lines
+
+
+def match_lines(found: dict[str, Any], lang: str) -> list[str]:
+    """Return where the match stands, where one is played."""
+    lines = []
+    if match := found["match"]:
+        wind = TEXTS(f"wind.{match['round_wind']}", lang)
+        values = {**match, "wind": wind, "dealer": f"S{match['dealer'] + 1}"}
+        lines.append(TEXTS("cli.status.match", lang, **values))
+    if found["same_set"]:
+        lines.append(TEXTS("cli.status.same_set", lang))
     return lines
 
 

@@ -90,6 +90,13 @@ class View:
             case "RuleChosen":
                 key = "log.change.rule" if event["next_wash"] else "watch.rule"
                 return [self._text(key, value=event["rule"])]
+            case "HandOver":
+                wind = self._text(f"wind.{event['round_wind']}")
+                over = [self._text("watch.match_over")] if event["match_over"] else []
+                values = {**event, "wind": wind, "dealer": f"S{event['dealer'] + 1}"}
+                return [*over, self._text("cli.status.match", **values)]
+            case "SameSetWanted":
+                return [self._text("watch.same_set", rule=event["rule"], tiles=event["tiles"])]
             case "End":
                 self.ended = event["reason"]
         return []

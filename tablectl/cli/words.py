@@ -1,7 +1,7 @@
 """Entries of the journal in a person's words, one line each; what is not known here is shown as it stands."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +30,10 @@ class Words:
             "heard": self._heard,
             "door": lambda d: self._text("log.kind.door", source=self.source(d["source"])),
             "jog": self._jog,
+            "choice": lambda d: self._text(
+                "log.kind.choice", rule=d["rule"], source=self.source(d["source"])
+            ),
+            "hand": self._hand,
             "timing": lambda d: self._text("log.kind.timing"),
             "memory": self._changes,
         }
@@ -90,6 +94,17 @@ class Words:
             return self._text("log.kind.dice_break", **values, broken=opening["side"], stack=opening["stack"])
         return self._text("log.kind.dice", **values)
 
+    def _hand(self, data: Data) -> str:
+        wins = [
+            self._text("log.hand.by_discard", winners=_seats(w["winners"]), loser=_seats([w["discarder"]]))
+            if w["discarder"] is not None
+            else self._text("log.hand.self_drawn", winners=_seats(w["winners"]))
+            for w in data["wins"]
+        ]
+        how = "; ".join(wins) or self._text("log.hand.drawn", ready=_seats(data["ready"]) or "-")
+        dealer = f"S{data['memory']['dealer'] + 1}"
+        return self._text("log.kind.hand", how=how, dealer=dealer, source=self.source(data["source"]))
+
     def _heard(self, data: Data) -> str:
         key = "log.kind.heard_unknown" if data["paired"] else "log.kind.heard_foreign"
         codes = {name: f"0x{data[name]:02X}" for name in ("user_code", "data_code")}
@@ -124,10 +139,14 @@ class Words:
         return None
 
 
+def _seats(seats: Iterable[int]) -> str:
+    return ", ".join(f"S{seat + 1}" for seat in seats)
+
+
 # What the first memory of a journal is compared with: nothing was said of these before.
 _UNSAID: dict[str, Any] = {
     "loaded": False, "wash": None, "stored": None, "raising": False, "standing": None, "disturbed": False,
-    "mistrust": False, "recount": [], "without": [], "washed_us": 0,
+    "mistrust": False, "recount": [], "without": [], "play": None, "leftover": None, "washed_us": 0,
 }  # fmt: skip
 
 

@@ -201,6 +201,7 @@ class RuleSet:
     phases: Phases
     first_dealer: Start
     match: MatchLength
+    gear: int = 0  # of a table; what is played in it is not known
 
     @property
     def total(self) -> int:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tablectl.errors import TablectlError
-from tablectl.rules import rulefile
+from tablectl.rules import gears, rulefile
 from tablectl.rules.model import RuleSet, Title
 
 __all__ = ["RuleSet", "Title", "available", "listed", "load", "load_any", "parse"]
 
 DATA = Path(__file__).parent / "data"
+_GEARS_LIKE = "gb136"  # the common dice of the mainland
 
 
 @cache
@@ -29,17 +30,30 @@ def available() -> tuple[str, ...]:
 
 
 @cache
+def choosable() -> tuple[str, ...]:
+    """Return the id of every rule set and gear that can be chosen."""
+    return (*available(), *map(gears.gear_id, gears.gears()))
+
+
+def numbered() -> tuple[str, ...]:
+    """Return the rule sets that can be played in the order of their numbers, the first of which is 1."""
+    return available()
+
+
+@cache
 def load(rule_id: str) -> RuleSet:
     """Return the rule set of that id."""
     found = load_any(rule_id)
     if isinstance(found, Title):
-        raise TablectlError("rules.title_only", id=rule_id, en=found.reason.en, zh=found.reason.zh)
+        raise TablectlError("rules.title_only", id=rule_id)
     return found
 
 
 @cache
 def load_any(rule_id: str) -> RuleSet | Title:
     """Return the rule set of that id, or what a source tells of one that cannot be played."""
+    if rule_id.startswith(gears.PREFIX):
+        return gears.as_rule(rule_id, load(_GEARS_LIKE))
     if rule_id not in (known := listed()):
         raise TablectlError("rules.unknown_rule", id=rule_id, known=nearest(rule_id, known))
     file = DATA / f"{rule_id}.toml"
@@ -50,7 +64,7 @@ def parse(content: bytes, file: str) -> RuleSet:
     """Read the file of a rule set that can be played; `file` is its name, told in errors."""
     found = rulefile.parse(content, file, _values)
     if isinstance(found, Title):
-        raise TablectlError("rules.title_only", id=found.id, en=found.reason.en, zh=found.reason.zh)
+        raise TablectlError("rules.title_only", id=found.id)
     return found
 
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from aiohttp import web
 
-from tablectl.table.events import Jog
+from tablectl.rules.dealer import Result, Won
+from tablectl.rules.gears import PREFIX
+from tablectl.table.events import Choose, HandEnded, Jog
 from tablectl.table.intents import Intent, Key, Phase
 
-Press = Callable[[Key | Jog], list[dict[str, Any]]]
+Press = Callable[[Key | Jog | Choose | HandEnded], list[dict[str, Any]]]
 Status = Callable[[], dict[str, Any]]
 _QUEUE = 1000  # events a slow reader may lag behind before it is cut off
 
@@ -35,6 +37,8 @@ class Api:
         app.router.add_get("/v1/status", self._get_status)
         app.router.add_post("/v1/press", self._post_press)
         app.router.add_post("/v1/jog", self._post_jog)
+        app.router.add_post("/v1/rule", self._post_rule)
+        app.router.add_post("/v1/hand", self._post_hand)
         app.router.add_get("/v1/events", self._get_events)
         return app
 
@@ -75,6 +79,29 @@ class Api:
             return web.json_response({"error": 'send {"part": NAME, "direction": 1 or -1}'}, status=400)
         return _answer(self._press(Jog(f"local:{_peer_uid(request)}", part, direction)))
 
+    async def _post_rule(self, request: web.Request) -> web.Response:
+        """Choose a rule or a gear for the next wash."""
+        try:
+            asked = await request.json()
+            rule = f"{PREFIX}{int(asked['gear'])}" if "gear" in asked else str(asked["rule"])
+        except (ValueError, KeyError, TypeError):
+            return web.json_response({"error": 'send {"rule": ID} or {"gear": NUMBER}'}, status=400)
+        return _answer(self._press(Choose(f"local:{_peer_uid(request)}", rule)))
+
+    async def _post_hand(self, request: web.Request) -> web.Response:
+        """Take in how the hand ended; seats are machine seats 0 to 3, wins in their order, none: drawn."""
+        try:
+            asked = await request.json()
+            wins = tuple(
+                Won(tuple(int(seat) for seat in win["winners"]), _seat(win.get("discarder")))
+                for win in asked.get("wins", [])
+            )
+            result = Result(wins, frozenset(int(seat) for seat in asked.get("ready", [])))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            say = '{"wins": [{"winners": [SEAT, ...], "discarder": SEAT or null}, ...], "ready": [SEAT, ...]}'
+            return web.json_response({"error": f"send {say}"}, status=400)
+        return _answer(self._press(HandEnded(f"local:{_peer_uid(request)}", result)))
+
     async def _get_events(self, request: web.Request) -> web.StreamResponse:
         reader: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
@@ -95,6 +122,10 @@ def _end(reader: asyncio.Queue[dict[str, Any] | None], reason: str) -> None:
     """Let a stream end with a word on why, so that it is not taken for a daemon that died."""
     reader.put_nowait({"event": "End", "reason": reason})
     reader.put_nowait(None)
+
+
+def _seat(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _answer(told: list[dict[str, Any]]) -> web.Response:

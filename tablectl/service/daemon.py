@@ -145,7 +145,7 @@ class Daemon:
                 return told
         return None
 
-    def _press(self, key: Key | ev.Jog) -> list[dict[str, Any]]:
+    def _press(self, key: Key | ev.Jog | ev.Choose | ev.HandEnded) -> list[dict[str, Any]]:
         return self.dispatch(key)
 
     def _plan(self) -> None:
@@ -181,7 +181,7 @@ class Daemon:
 
     def _memory(self) -> Memory:
         """Return the journal's last word on the sets, or that of a table never used."""
-        return restored(self._kept("memory"), self._config.rule, ruleset.available())
+        return restored(self._kept("memory"), self._config.rule, ruleset.choosable())
 
     def _kept(self, key: str) -> Any:
         """Return what the newest journal entry with a key says under it, None where there is none."""

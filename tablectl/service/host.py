@@ -27,7 +27,7 @@ _TO_SESSION = frozenset((hl.Opened, hl.Closed, hl.Received, ev.StopAll, ev.Clear
 _TO_RECEIVER = frozenset((Words, LircdBytes, Lost))
 _TO_CONTROLLER = frozenset((
     ev.Hello, ev.Status, ev.Accepted, ev.Done, ev.Failed, ev.Stopped, ev.PanelKey, ev.SensorMissed,
-    ev.LinkLost, ev.Journaled, ev.Jog, ev.JournalFailed, ev.Entropy, Key,
+    ev.LinkLost, ev.Journaled, ev.Jog, ev.JournalFailed, ev.Entropy, ev.Choose, ev.HandEnded, Key,
 ))  # fmt: skip
 _GATED = frozenset(get_args(Gated))
 # These never wait for the disk: they stop, or keep alive what is already written down.

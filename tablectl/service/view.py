@@ -8,6 +8,7 @@ from tablectl.board.port_types import PortTrouble
 from tablectl.service.host import Host
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
+from tablectl.table.memory import Play
 from tablectl.texts import LANGUAGES, TEXTS
 from tablectl.trace import encode
 
@@ -23,6 +24,8 @@ def status(host: Host) -> dict[str, Any]:
         "rule": table.memory.rule,
         "dealer": table.memory.dealer,
         "sets": table.sets,
+        "match": _match(table.memory.play),
+        "same_set": table.memory.leftover is not None,
         "fault": fault(table.fault.code, table.fault.values) if table.fault else None,
         "stored": encode(table.memory.stored),
         "standing": encode(hand.standing),
@@ -48,6 +51,23 @@ def status(host: Host) -> dict[str, Any]:
             "foreign": remote.foreign,
             "unknown": remote.unknown,
         },
+    }
+
+
+def _match(play: Play | None) -> dict[str, Any] | None:
+    """Return where the match stands before its next hand."""
+    if play is None:
+        return None
+    match = play.match
+    return {
+        "rule": play.rule,
+        "round_wind": match.round_wind,
+        "deal": match.deal,
+        "hand": match.hand,
+        "streak": match.streak,
+        "floor": match.floor,
+        "dealer": match.dealer,
+        "seat_winds": {f"S{seat + 1}": match.seat_wind(seat) for seat in match.order},
     }
 
 

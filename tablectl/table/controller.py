@@ -11,6 +11,7 @@ from typing import Any
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import PartKind
 from firmware_protocol.messages import StopReason
+from tablectl.rules import ruleset
 from tablectl.table import events as ev
 from tablectl.table import faults, panel
 from tablectl.table.activity import Activity, Trouble
@@ -39,12 +40,12 @@ _STOPS = {StopReason.DOOR: "E18", StopReason.WIRED: "E17"}
 Event = (
     ev.Hello | ev.Status | ev.Accepted | ev.Done | ev.Failed | ev.Stopped | ev.PanelKey | ev.SensorMissed
     | ev.Jog | ev.Sent | ev.NotSent | ev.Journaled | ev.JournalFailed | ev.Entropy | ev.LinkLost | ev.Heard
-    | ev.Crashed | Key | Tick
+    | ev.Crashed | ev.Choose | ev.HandEnded | Key | Tick
 )  # fmt: skip
 Effect = (
     ev.Command | ev.StopAll | ev.ClearStop | ev.Panel | ev.Journal | ev.EntropyWanted | ev.FaultRaised
     | ev.WarningRaised | ev.Refused | ev.Washed | ev.DiceThrown | ev.BreakAnnounced | ev.StateChanged
-    | ev.Counted | ev.RuleChosen
+    | ev.Counted | ev.RuleChosen | ev.HandOver | ev.SameSetWanted
 )  # fmt: skip
 
 
@@ -98,14 +99,20 @@ class Controller:
         self._take_in(event)
         self._drain()
         self.hand.tick(now_us)
+        self._desk.tick(now_us)
         self._show()
         return tuple(self._out)
 
     def next_deadline(self) -> int | None:
         """Return when a lease, a time limit or a timer of the state is due."""
         activity = self._activity.next_deadline() if self._activity else None
-        timers = (self.operations.next_deadline(), self.hand.next_deadline(), self._unexplained_us)
-        return earliest(activity, *timers)
+        return earliest(
+            activity,
+            self.operations.next_deadline(),
+            self.hand.next_deadline(),
+            self._desk.next_deadline(),
+            self._unexplained_us,
+        )
 
     @property
     def state(self) -> State:
@@ -121,6 +128,11 @@ class Controller:
     def door_open(self) -> bool:
         """Tell whether the service door is open."""
         return self.seen is not None and _DOOR in self.seen.sensors
+
+    @property
+    def prompt(self) -> str | None:
+        """Return what the display asks for, or shows of what is being typed."""
+        return self._desk.word
 
     @property
     def technician(self) -> Technician | None:
@@ -173,6 +185,11 @@ class Controller:
                 self.raise_fault("E16", detail=detail)
             case ev.Entropy(id_, data):
                 self.hand.entropy(id_, data)
+                self._desk.entropy(id_, data)
+            case ev.Choose():
+                self._desk.choose(event)
+            case ev.HandEnded():
+                self._desk.hand_ended(event)
             case ev.Heard(user_code, data_code, known):
                 self.journal("heard", {"user_code": user_code, "data_code": data_code, "paired": known})
             case ev.Journaled(id_):
@@ -378,6 +395,8 @@ class Controller:
             self.fault = None
         if self.memory.standing is not before.standing:
             self.hand.stand(self.memory.standing)
+        if new is State.OPENING and (rule := self.memory.leftover):
+            self.emit(ev.SameSetWanted(rule, ruleset.load(rule).tiles.left_in_drum))
         if new in (State.CLOSING, State.ADD_CLOSING):
             self.front.beep(panel.BEEP_CLOSING_MS)
         if old is State.PROBING and self.memory.stored and before.wash:

@@ -1,18 +1,27 @@
 """The desk between people and the cycle: what keys ask for, and why one is not obeyed."""
 
+from functools import partial
 from typing import Any, Protocol
 
-from tablectl.rules import ruleset
-from tablectl.table import console
+from firmware_protocol.core import earliest
+from tablectl.table import console, panel
 from tablectl.table import events as ev
+from tablectl.table.book import Book
 from tablectl.table.cycle import Cell, Refuse, State, Trigger
+from tablectl.table.entry import Entry
 from tablectl.table.front import Front
 from tablectl.table.hand import Hand
 from tablectl.table.intents import Intent, Key, Phase
 from tablectl.table.keys import Asked, Keys
-from tablectl.table.memory import Memory, Standing
+from tablectl.table.memory import Memory
+from tablectl.table.settings import Settings
 
-_DICE = (Intent.DICE, Intent.DICE_EAST, Intent.DICE_SOUTH, Intent.DICE_WEST, Intent.DICE_NORTH)
+_SEATS = (Intent.DICE_EAST, Intent.DICE_SOUTH, Intent.DICE_WEST, Intent.DICE_NORTH)
+_DICE = (Intent.DICE, *_SEATS)
+_DIGITS = tuple(Intent(f"DIGIT_{n}") for n in range(10))
+_FORWARD = (Intent.RULE_NEXT, Intent.GEAR_NEXT)
+_GEARS = (Intent.GEAR_NEXT, Intent.GEAR_PREVIOUS)
+_CANCELS = (Intent.STOP, Intent.RESET, Intent.START, Intent.POWER)
 _TRIGGERS = {Intent.ADD: Trigger.ADD, Intent.STOP: Trigger.STOP, Intent.RESET: Trigger.RESET}
 _OFF_AT_ONCE = (State.OFF, State.UNHOMED, State.FAULT, State.TECHNICIAN)
 
@@ -76,6 +85,9 @@ class Desk:
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._settings = Settings(table)
+        self._book = Book(table, partial(self._refused, intent="RESULT"))
+        self._entry = Entry(self._book.take)
 
     # --- keys -----------------------------------------------------------------------------------------------
 
@@ -103,6 +115,8 @@ class Desk:
         key, table = asked.key, self._table
         if table.state is State.OFF and key.intent is not Intent.POWER:
             return
+        if key.intent in _CANCELS:
+            self._entry.cancel()
         if key.intent is Intent.STOP:
             table.stop_everything()  # before anything is asked: it works without a session, too
         if not table.connected and key.intent not in (Intent.STOP, Intent.MUTE, Intent.STATUS):
@@ -128,9 +142,10 @@ class Desk:
             elif key.source.startswith("local:"):
                 self._refuse(key, "refuse.person_needed")
         elif key.phase is not Phase.HELD:
-            misfit = self._misfit(table.memory.rule) if table.state in (State.REST, State.LOADED) else None
+            at_rest = table.state in (State.REST, State.LOADED)
+            misfit = self._settings.misfit(table.memory.rule) if at_rest else None
             if misfit:
-                self._refuse(key, "refuse.rule_does_not_fit", **misfit)
+                self._refuse(key, misfit.reason, **misfit.values)
             else:
                 self._trigger(key, Trigger.START)
 
@@ -172,25 +187,80 @@ class Desk:
         return True
 
     def _dice(self, key: Key) -> None:
+        standing = self._table.memory.standing
+        if self._entry.open and standing:
+            if key.intent in _SEATS:
+                seat = (_SEATS.index(key.intent) + standing.dealer) % 4
+                self._entry.seat(key.source, seat, self._table.now_us)
+            return
         reason = "refuse.journal_dead" if self._table.journal_dead else self._table.hand.throw(key.intent)
         if reason:
             self._refuse(key, reason)
 
     def _setting(self, key: Key) -> None:
+        table = self._table
         match key.intent:
-            case Intent.RULE_NEXT:
-                self._choose_rule(key, 1)
-            case Intent.RULE_PREVIOUS:
-                self._choose_rule(key, -1)
+            case Intent.RULE_NEXT | Intent.RULE_PREVIOUS | Intent.GEAR_NEXT | Intent.GEAR_PREVIOUS:
+                step = 1 if key.intent in _FORWARD else -1
+                for unfit in self._settings.step(step, of_gears=key.intent in _GEARS):
+                    self._refuse(key, unfit.reason, **unfit.values)
             case Intent.DEALER_NEXT:
-                self._next_dealer(key)
+                if reason := self._settings.next_dealer():
+                    self._refuse(key, reason)
+            case Intent.RESULT:
+                self._result(key)
             case Intent.MUTE:
-                table = self._table
                 table.front.muted = not table.front.muted
             case Intent.POWER:
                 self._power(key)
+            case intent if intent in _DIGITS:
+                unfit_number = self._settings.digit(_DIGITS.index(intent), key.source, table.now_us)
+                if unfit_number:
+                    self._refuse(key, unfit_number.reason, **unfit_number.values)
             case _:
-                self._table.hand.remind(self._table.now_us)  # STATUS moves nothing
+                table.hand.remind(table.now_us)  # STATUS moves nothing
+
+    def _result(self, key: Key) -> None:
+        """Let it be entered how the hand ended, where one stands."""
+        standing = self._table.memory.standing
+        if not self._entry.open and (standing is None or standing.ended):
+            self._refuse(key, "refuse.hand_ended" if standing else "refuse.no_hand")
+        else:
+            self._entry.result(key.source, self._table.now_us)
+
+    def choose(self, asked: ev.Choose) -> None:
+        """Take in what a program chooses for the next wash."""
+        self._table.journal("choice", {"source": asked.source, "rule": asked.rule})
+        if unfit := self._settings.choose(asked.rule):
+            self._refused(asked.source, unfit.reason, unfit.values, "RULE")
+
+    def hand_ended(self, ended: ev.HandEnded) -> None:
+        """Take in how a hand ended."""
+        self._book.take(ended.source, ended.result)
+
+    def entropy(self, id_: int, data: bytes) -> None:
+        """Take in random bytes that name a dealer."""
+        self._book.entropy(id_, data)
+
+    # --- what is being entered ------------------------------------------------------------------------------
+
+    @property
+    def word(self) -> str | None:
+        """Return what the display asks for, or shows of what is being typed."""
+        if self._entry.asks:
+            return panel.asks(self._entry.asks, self._entry.count)
+        return panel.rule_number(self._settings.typed) if self._settings.typed else None
+
+    def tick(self, now_us: int) -> None:
+        """End what nobody goes on with."""
+        self._entry.tick(now_us)
+        if late := self._settings.tick(now_us):
+            source, unfit = late
+            self._refused(source, unfit.reason, unfit.values, "RULE")
+
+    def next_deadline(self) -> int | None:
+        """Return when `tick` is wanted."""
+        return earliest(self._entry.next_deadline(), self._settings.next_deadline())
 
     def _power(self, key: Key) -> None:
         table = self._table
@@ -204,47 +274,12 @@ class Desk:
             self._refuse(key, found.reason)
 
     def _refuse(self, key: Key, reason: str, **values: Any) -> None:
-        table = self._table
-        table.emit(ev.Refused(key.source, key.intent, reason, values))
-        said = {"source": key.source, "intent": key.intent, "reason": reason, "values": values}
-        table.journal("refused", said)
+        self._refused(key.source, reason, values, key.intent)
 
-    def _choose_rule(self, key: Key, step: int) -> None:
-        table, ids = self._table, ruleset.available()
-        at = ids.index(table.memory.rule) if table.memory.rule in ids else 0
-        for n in range(1, len(ids)):
-            rule = ids[(at + n * step) % len(ids)]
-            misfit = self._misfit(rule)
-            if misfit is None:
-                table.remember(rule=rule)
-                # The wash under way keeps its own order.
-                table.emit(ev.RuleChosen(rule, next_wash=table.memory.wash is not None))
-                return
-            self._refuse(key, "refuse.rule_does_not_fit", **misfit)
-
-    def _misfit(self, rule_id: str) -> dict[str, Any] | None:
-        """Return why a rule does not fit this table, as values of a text; None where it does."""
-        board = self._table.board
-        if board is None:
-            return None
-        rule = ruleset.load(rule_id)
-        for n, (tiles, holds) in enumerate(zip(rule.wall_tiles, board.description.capacity, strict=True), 1):
-            if (wanted := -(-tiles // 2)) > holds:
-                return {"rule": rule.id, "wanted": wanted, "side": f"S{n}", "holds": holds}
-        return None
-
-    def _next_dealer(self, key: Key) -> None:
-        table, standing = self._table, self._table.hand.standing
-        if standing and (standing.throws or table.hand.rolling):
-            self._refuse(key, "refuse.dealer_after_dice")
-            return
-        players = ruleset.load(standing.order.rule if standing else table.memory.rule).players
-        at = players.index(table.memory.dealer) if table.memory.dealer in players else -1
-        dealer = players[(at + 1) % len(players)]
-        if standing:
-            standing = Standing(standing.order, dealer)
-            table.hand.stand(standing)
-        table.remember(dealer=dealer, standing=standing)
+    def _refused(self, source: str, reason: str, values: dict[str, Any], intent: str) -> None:
+        self._table.emit(ev.Refused(source, intent, reason, values))
+        said = {"source": source, "intent": intent, "reason": reason, "values": values}
+        self._table.journal("refused", said)
 
 
 def _at_open_table(key: Key, door_open: bool) -> bool:

@@ -12,3 +12,9 @@ def faces(data: bytes, count: int) -> tuple[int, ...] | None:
 def bytes_wanted(count: int) -> int:
     """Return how many random bytes almost surely give `count` faces (all but once in 10^13)."""
     return count + 8
+
+
+def choice(data: bytes, count: int) -> int | None:
+    """Return a number below `count` from random bytes, None where too many had to be thrown away."""
+    limit = 256 - 256 % count
+    return next((b % count for b in data if b < limit), None)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from firmware_protocol.description import Description
+from tablectl.rules.dealer import Result
 
 OpId = int
 JournalId = int
@@ -169,6 +170,22 @@ class Heard:
     paired: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Somebody chooses a rule or a gear for the next wash."""
+
+    source: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandEnded:
+    """Somebody says how the hand of the standing set ended."""
+
+    source: str
+    result: Result
+
+
 # --- effects ------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +278,34 @@ class RuleChosen:
 
     rule: str
     next_wash: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Why a rule or a number cannot be chosen: a text key and its values."""
+
+    reason: str
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A hand has ended: who deals the next one (machine seat), its round, deal, repeats and number."""
+
+    dealer: int
+    round_wind: str
+    deal: int
+    streak: int
+    hand: int
+    match_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SameSetWanted:
+    """The drum still holds `tiles` of the set that was played: no other set may be put in now."""
+
+    rule: str
+    tiles: int
 
 
 @dataclass(frozen=True, slots=True)

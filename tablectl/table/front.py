@@ -9,6 +9,7 @@ from tablectl.table.hand import Hand
 from tablectl.table.memory import Memory
 from tablectl.table.technician import Technician
 
+STREAK_LAMPS = 5  # 连庄灯
 _HAND_STATES = (State.REST, State.WASHING, State.PROBING, State.DIAGNOSING)
 
 
@@ -23,6 +24,11 @@ class Shown(Protocol):
     @property
     def state(self) -> State:
         """Return where the cycle is."""
+        ...
+
+    @property
+    def prompt(self) -> str | None:
+        """Return what is asked for, or is being typed."""
         ...
 
     @property
@@ -63,6 +69,8 @@ class Front:
         table = self._table
         if table.state is State.FAULT and table.fault:
             return table.fault.code.ljust(4)
+        if table.prompt:
+            return table.prompt
         if table.state in _HAND_STATES and (word := table.hand.word()):
             return word
         if table.state is State.REST and table.memory.stored:
@@ -73,6 +81,8 @@ class Front:
             return panel.part(table.technician.chosen[0])
         if table.state is State.STOPPED and table.memory.raising and table.seen and any(table.seen.unsure):
             return panel.unknown_wall(table.seen.unsure.index(True) + 1)
+        if table.state in (State.OPENING, State.OPEN) and table.memory.leftover:
+            return panel.SAME
         return panel.WORDS.get(table.state, "    ")
 
     def lamps(self) -> tuple[str, ...]:
@@ -81,4 +91,9 @@ class Front:
         ready = table.state is State.REST and table.memory.stored is not None
         lit = {"ready": ready, "reset": table.state in (State.UNHOMED, State.FAULT, State.TECHNICIAN)}
         lit[f"dealer.S{table.memory.dealer + 1}"] = table.state is not State.OFF
+        if table.hand.pointing and table.hand.opening:
+            lit[f"dealer.{table.hand.opening.side}"] = True  # the wall to break
+        play = table.memory.play
+        for n in range(1, STREAK_LAMPS + 1):
+            lit[f"streak.{n}"] = play is not None and play.match.streak >= n
         return tuple(name for name, on in lit.items() if on)

@@ -55,5 +55,6 @@ class TableGuards:
         return self._table.wishes_off
 
     def raises_at_once(self) -> bool:
-        """Tell whether START raises without opening: one set only, and it is stored."""
-        return self._table.sets == 1 and self.stored()
+        """Tell whether START raises without opening: one set only, or part of it in the drum."""
+        memory = self._table.memory
+        return (self._table.sets == 1 or memory.leftover is not None) and self.stored()

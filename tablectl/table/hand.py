@@ -1,6 +1,7 @@
 """The set that stands: its dice, thrown by the ruled seats after the walls stand, and its break."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tablectl.rules import ruleset
@@ -77,7 +78,7 @@ class Hand:
             return
         self._asked = None
         throws = (*self.standing.throws, faces)
-        self.standing = Standing(self.standing.order, self.standing.dealer, throws)
+        self.standing = replace(self.standing, throws=throws)
         said = {"seat": thrower, "faces": list(faces), "throw": len(throws)}
         if opening := self._opening():
             said["break"] = {"wall": opening.wall, "stack": opening.stack, "side": opening.side}
@@ -103,6 +104,16 @@ class Hand:
         if self.opening:
             self._words = [(panel.broken(self.opening.wall, self.opening.stack), SHOW_BREAK_US)]
             self._shown_until_us = now_us + SHOW_BREAK_US
+
+    @property
+    def pointing(self) -> bool:
+        """Tell whether the display shows the break now."""
+        return bool(self._words) and self.opening is not None and len(self._words) == 1
+
+    def say(self, word: str, now_us: int) -> None:
+        """Show a word for a while."""
+        self._words = [(word, SHOW_THROW_US)]
+        self._shown_until_us = now_us + SHOW_THROW_US
 
     def word(self) -> str | None:
         """Return what the display shows of the hand, None when it has nothing to say."""
@@ -145,5 +156,5 @@ class Hand:
         rule = ruleset.load(self.standing.order.rule)
         dealt = deal(rule, self.standing.dealer, self.standing.throws)
         side = (dealt.opening.wall + self.standing.dealer) % 4 + 1
-        takes = tuple(tuple(str(p) for p in grab) for grab in dealt.grabs)
+        takes = () if rule.gear else tuple(tuple(str(p) for p in grab) for grab in dealt.grabs)
         return ev.BreakAnnounced(dealt.opening.wall, dealt.opening.stack, f"S{side}", takes)

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from tablectl.rules.match import Match
+
 
 @dataclass(frozen=True, slots=True)
 class WashOrder:
@@ -19,6 +21,15 @@ class Standing:
     order: WashOrder
     dealer: int
     throws: tuple[tuple[int, ...], ...] = ()
+    ended: bool = False  # somebody has said how the hand ended
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """The match that is played, and by which rule."""
+
+    rule: str
+    match: Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,8 @@ class Memory:
     mistrust: bool = False  # the stores did not hold what they should: nothing is built on them
     recount: tuple[str, ...] = ()  # sides whose eye and slot disagreed: their belts are emptied first
     without: tuple[str, ...] = ()  # dead end sensors of the console that a person has said to go on without
+    play: Play | None = None
+    leftover: str | None = None  # the rule that left part of its set in the drum: the same set must go in
     washed_us: int = 0  # how long the unfinished wash has run, pauses left out
 
     def but(self, **changes: Any) -> "Memory":
@@ -67,7 +80,10 @@ class Memory:
                 WashOrder(standing["order"]["rule"], tuple(standing["order"]["tiles"])),
                 standing["dealer"],
                 tuple(tuple(t) for t in standing["throws"]),
+                standing.get("ended", False),
             ),
+            play=_play(data.get("play")),
+            leftover=data.get("leftover"),
         )
 
 
@@ -85,7 +101,16 @@ def restored(data: dict[str, Any] | None, rule: str, known: tuple[str, ...]) -> 
         memory = memory.but(rule=rule)
     if memory.standing and memory.standing.order.rule not in known:
         memory = memory.but(standing=None)
+    if memory.play and memory.play.rule not in known:
+        memory = memory.but(play=None)
     return memory
+
+
+def _play(data: dict[str, Any] | None) -> Play | None:
+    if not data:
+        return None
+    match = {**data["match"], "order": tuple(data["match"]["order"])}
+    return Play(data["rule"], Match(**match))
 
 
 def _order(data: dict[str, Any] | None) -> WashOrder | None:

@@ -25,6 +25,7 @@ WORDS: dict[State, str] = {
 }
 READY = "rdY "
 DICE = "dicE"
+SAME = "SAnE"  # the set that was played, and no other: part of it is in the drum
 SEATS = "ESUN"
 
 BEEP_READY_MS = 600
@@ -50,6 +51,21 @@ def broken(wall: int, stack: int) -> str:
 def count(tiles: int) -> str:
     """Show how many tiles of the wash have been counted."""
     return f"{tiles:4d}"
+
+
+def asks(what: str, count: int) -> str:
+    """Ask how a hand ended: who won, who discarded, who was ready; and show how many were named."""
+    return {"winners": f"hu {count}", "discarder": "FroM", "ready": f"rd {count}"}[what]
+
+
+def rule_number(typed: str) -> str:
+    """Show the digits of a rule's number."""
+    return f"r {typed:<2}"
+
+
+def deal(round_wind: str, number: int, streak: int) -> str:
+    """Show which hand comes: round, deal, repeats (东一局二本场: E1 2)."""
+    return f"{SEATS['ESWN'.index(round_wind)]}{number}{min(streak, 99):2d}"
 
 
 def part(number: int) -> str:

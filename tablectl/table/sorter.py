@@ -145,9 +145,15 @@ class Wash:
 
 
 class Probe:
-    """Probing: the mouths run against full stores; a tile at any eye is one too many (多牌)."""
+    """Probing: the mouths run against full stores; a tile at any eye is one too many (多牌).
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
+    Without `look` part of the set stays in the drum, and everything is only stopped.
+    """
+
+    def __init__(
+        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, look: bool = True
+    ) -> None:
+        self._look = look
         self._operations = operations
         self._tiles = tiles
         self._began = self._state = state
@@ -156,7 +162,9 @@ class Probe:
 
     def begin(self, now_us: int) -> None:
         """Run every mouth; the drum still turns."""
-        self._end_us = now_us + PROBE_US
+        self._end_us = now_us + (PROBE_US if self._look else 0)
+        if not self._look:
+            return
         for n, count in enumerate(self._tiles, 1):
             if count:
                 self._operations.order(Verb.RUN, conveyor(n), now_us)

@@ -56,7 +56,8 @@ def activity(new: State, at: Situation) -> Activity | None:
         case State.WASHING:
             return Wash(operations, tiles, seen, at.memory.recount)
         case State.PROBING:
-            return Probe(operations, tiles, seen)
+            left = order is not None and ruleset.load(order.rule).tiles.left_in_drum > 0
+            return Probe(operations, tiles, seen, look=not left)
         case State.DIAGNOSING:
             return Diagnosis(operations, tiles, seen)
         case State.TECHNICIAN:
@@ -80,7 +81,9 @@ def remembered(memory: Memory, old: State, new: State) -> Memory:
         case State.WASHING, State.PROBING:
             memory = memory.but(recount=())
         case State.PROBING, State.REST | State.OFF:
-            memory = memory.but(wash=None, stored=memory.wash, washed_us=0)
+            left = memory.wash is not None and ruleset.load(memory.wash.rule).tiles.left_in_drum > 0
+            leftover = memory.wash.rule if memory.wash and left else None
+            memory = memory.but(wash=None, stored=memory.wash, washed_us=0, leftover=leftover)
         case State.HALTING, State.REST | State.OFF:
             memory = memory.but(wash=None, washed_us=0, recount=())
         case State.GIVING_UP, State.REST:
