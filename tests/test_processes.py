@@ -217,7 +217,7 @@ def test_press_and_status_do_not_lie(tmp_path: Path) -> None:
 
 
 def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
-    table = Table(tmp_path, speed=10)
+    table = Table(tmp_path)
 
     def tablectl(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -228,7 +228,9 @@ def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
 
-    with table.sim("--hands=1", "--play-s=600") as control, table.daemon():
+    with table.sim("--hands=1", "--play-s=600"), table.daemon():
+        early = tablectl("hand", "--draw")
+        assert (early.returncode, early.stderr) == (1, "No hand is ended: no walls stand.\n")
         chosen = tablectl("gear", "26")
         assert (chosen.returncode, chosen.stdout) == (0, "The next wash is gear 26: 92 tiles.\n")
         assert table.api.status()["rule"] == "gear_26"
@@ -242,12 +244,9 @@ def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
             wrong = tablectl(*asked)
             assert (wrong.returncode, wrong.stdout) == (2, "")
             assert says in wrong.stderr
-        early = tablectl("hand", "--draw")
-        assert (early.returncode, early.stderr) == (1, "No hand is ended: no walls stand.\n")
         unfit = tablectl("rule", "vietnamese176", "--lang", "zh")
         assert unfit.returncode == 1
         assert "需要 22 墩" in unfit.stderr
-        home(table, control)
         wait_for(lambda: table.api.status()["standing"], "standing walls")
         told = tablectl("hand", "--winner", "S2", "--from", "S4")
         assert told.returncode == 0, told.stderr
