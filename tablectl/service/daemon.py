@@ -71,7 +71,7 @@ class Daemon:
         self._host = Host(controller, session, receiver, Supervisor(config.port, speed), writer)
         self._port = Port(self.dispatch)
         self._source = open_source(config.remote)
-        self._api = Api(self._press, lambda: view.status(self._host))
+        self._api = Api(self._press, self._status)
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
         started["configuration"] = encode(config)
         self._last_entry = self._store.last_id + 1
@@ -144,6 +144,9 @@ class Daemon:
                 self._api.publish(told)
                 return told
         return None
+
+    def _status(self) -> dict[str, Any]:
+        return view.status(self._host, self._config.remote, self._source.connected)
 
     def _press(self, key: Key | ev.Jog) -> list[dict[str, Any]]:
         return self.dispatch(key)

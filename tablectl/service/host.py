@@ -69,6 +69,8 @@ class Host:
             self._written = max(self._written, event.id)
             released = self._release()
         self._route([*released, (*self._target(event), event)], now_us, out)
+        if isinstance(event, Lost) and self.receiver.trouble:
+            out.append(self.receiver.trouble)  # for people; no core has to know
         return tuple(out)
 
     def next_deadline(self) -> int | None:
