@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import json
 import os
 import signal
@@ -91,6 +92,8 @@ class Daemon:
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             await web.UnixSite(runner, str(self._config.socket)).start()
+            # What the start has made stays: to look through it for garbage again would hold up a STOP.
+            gc.freeze()
             self._notifier.ready(self._summary())
             tasks.append(asyncio.create_task(self._notifier.keep_watch()))
             await self._end

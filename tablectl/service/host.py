@@ -93,6 +93,7 @@ class Host:
 
     def _route(self, events: list[tuple[str, Core, Any]], now_us: int, out: list[Any]) -> None:
         queue = deque(events)
+        stopped = False
         while queue:
             name, core, event = queue.popleft()
             effects = self._call(name, core, event, now_us)
@@ -113,6 +114,7 @@ class Host:
                     # Ahead of everything that was to be sent.
                     self._waiting.clear()
                     queue.appendleft(("session", self.session, effect))
+                    stopped = True
                 elif isinstance(effect, _TO_SESSION):
                     if isinstance(effect, ev.Panel):
                         out.append(effect)
@@ -123,6 +125,8 @@ class Host:
                     queue.append(("table", self.controller, effect))
                 else:
                     out.append(effect)
+        if stopped:  # its bytes first: writing an entry wakes the disk's thread, and that takes the processor
+            out.sort(key=lambda effect: not isinstance(effect, hl.Transmit))
 
     def _gated(self, effects: tuple[Any, ...], now_us: int) -> tuple[Any, ...]:
         """Return the session's effects, of which the supervisor sees who the board is and how it ends."""
