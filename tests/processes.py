@@ -137,6 +137,8 @@ class Table:
         self.config = folder / "tablectl.toml"
         self.journal = folder / "journal.db"
         self.api = Api(folder / "api")
+        self.env: dict[str, str] = {}  # of the daemon alone
+        self.options: tuple[str, ...] = ()  # and its own
 
     @contextmanager
     def sim(self, *options: str) -> Iterator[Control]:
@@ -177,8 +179,9 @@ class Table:
             "run",
             f"--config={self.config}",
             f"--speed={self.speed}",
+            *self.options,
         )
-        with program(*arguments) as process:
+        with program(*arguments, env=self.env) as process:
             wait_for(lambda: listens(self.api.path) or process.poll() is not None, "the daemon's socket")
             assert process.poll() is None, process.communicate()[0]
             yield process
