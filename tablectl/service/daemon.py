@@ -48,6 +48,7 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._end: asyncio.Future[None] = self._loop.create_future()
+        self._over = False
         self._store = Store(config.journal, self._written, self._write_failed)
         keys = keymap.load(config.keymap)
         origin = Origin(
@@ -104,11 +105,14 @@ class Daemon:
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             self._store.close()
+            self._over = True
             if self._trace:
                 self._trace.close()
 
     def dispatch(self, event: Any) -> list[dict[str, Any]]:
         """Give the host an event, carry its effects out, and return those that people may see."""
+        if self._over:
+            return []  # the last words of disk and timers, which nobody waits for
         if isinstance(event, hl.Received):
             self._clock.heard()
         elif isinstance(event, ev.Journaled) and event.id >= self._last_entry:
@@ -150,14 +154,25 @@ class Daemon:
         return self.dispatch(key)
 
     def _plan(self) -> None:
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
+        """Have the clock ring by the host's deadline.
+
+        A ring that comes sooner stays: moved on at every event it would never come while bytes do, and then
+        nothing would be renewed, no ping sent. One too many is ignored.
+        """
         self._refuse_scaled_clock()
         deadline = self._host.next_deadline()
-        if deadline is not None and not self._end.done():
-            delay_s = self._clock.real_s(deadline - self._clock.now_us())
-            self._timer = self._loop.call_later(delay_s, self.dispatch, TICK)
+        if deadline is None or self._end.done():
+            return
+        at_s = self._loop.time() + self._clock.real_s(deadline - self._clock.now_us())
+        if self._timer:
+            if self._timer.when() <= at_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.dispatch(TICK)
 
     def _refuse_scaled_clock(self) -> None:
         board = self._host.controller.board
