@@ -8,6 +8,7 @@ import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
 from sim.faults import FaultSpecError
+from sim.mechanics.machine import SIDES
 from sim.model import ModelError, load
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
@@ -19,6 +20,16 @@ _LANG = language()
 
 def _text(key: str) -> str:
     return TEXTS(f"sim.{key}", _LANG)
+
+
+def _walls(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Return the tiles of each side's wall as players know them; none where they mend nothing."""
+    if value is None:
+        return ()
+    numbers = value.split(",")
+    if len(numbers) != len(SIDES) or not all(n.isdecimal() for n in numbers):
+        raise click.BadParameter(TEXTS("sim.bad_walls", _LANG, found=value))
+    return tuple(map(int, numbers))
 
 
 @click.command(help=_text("about"), context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,6 +44,7 @@ def _text(key: str) -> str:
 @click.option("--sets", type=click.IntRange(1, 2), default=2, help=_text("sets"))
 @click.option("--hands", type=click.IntRange(0), default=0, help=_text("hands"))
 @click.option("--play-s", type=click.FloatRange(0), default=20.0, help=_text("play_s"))
+@click.option("--repair", metavar="N,N,N,N", callback=_walls, help=_text("repair"))
 @click.option("--fault", "faults", multiple=True, help=_text("fault"))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=_text("lang"))
 def main(
@@ -47,6 +59,7 @@ def main(
     sets: int,
     hands: int,
     play_s: float,
+    repair: tuple[int, ...],
     faults: tuple[str, ...],
     lang: str,
 ) -> None:
@@ -59,6 +72,8 @@ def main(
             play_us=round(play_s * 1_000_000),
             seed=seed,
             faults=faults,
+            repair=bool(repair),
+            complete=repair,
             model=load(model or table),
         )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from processes import Table
 
 from tablectl.cli.watch import COUNTS_S, View
+from tablectl.remote.trouble import InputTrouble, Trouble
 from tablectl.service import view as api_view
 from tablectl.table import events as ev
 from tablectl.texts import LANGUAGES, TEXTS
@@ -31,6 +32,7 @@ EVENTS = (
     ev.BreakAnnounced(1, 8, "S2", ()),
     ev.RuleChosen("mcr", next_wash=True),
     ev.RuleChosen("mcr", next_wash=False),
+    InputTrouble(Trouble.DENIED, "/dev/lirc0", "EACCES"),
 )
 
 

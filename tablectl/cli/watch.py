@@ -97,6 +97,8 @@ class View:
                 return [*over, self._text("cli.status.match", **values)]
             case "SameSetWanted":
                 return [self._text("watch.same_set", rule=event["rule"], tiles=event["tiles"])]
+            case "InputTrouble":
+                return [event["text"][self._lang]]
             case "End":
                 self.ended = event["reason"]
         return []

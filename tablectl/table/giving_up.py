@@ -12,12 +12,18 @@ from tablectl.table.sorter import GiveBack, conveyor
 
 
 class GivingUp:
-    """Belts go back to the drum, slots go into the stores, the lifts turn."""
+    """Belts go back to the drum, slots go into the stores, the lifts turn.
 
-    def __init__(self, operations: Operations, state: BoardState, recount: tuple[str, ...]) -> None:
+    `recorded` is what the stores held by the record: a board that has forgotten it may have it still.
+    """
+
+    def __init__(
+        self, operations: Operations, state: BoardState, recount: tuple[str, ...], recorded: tuple[int, ...]
+    ) -> None:
         self._operations = operations
         self._state = state
         self._recount = recount
+        self._recorded = recorded or (0,) * len(state.stored)
         self._back: GiveBack | None = None
         self._filling: set[OpId] | None = None
         self._lifts: Procedure | None = None
@@ -59,8 +65,8 @@ class GivingUp:
         if self._filling:
             return None
         if self._lifts is None:
-            holds = zip(self._state.stored, self._state.unsure, strict=True)
-            sides = [n for n, (stored, unsure) in enumerate(holds, 1) if stored or unsure]
+            holds = zip(self._state.stored, self._state.unsure, self._recorded, strict=True)
+            sides = [n for n, words in enumerate(holds, 1) if any(words)]
             self._lifts = Procedure(self._operations, pairs(Verb.STROKE_TURN, sides), Trigger.RAISED)
             self._lifts.begin(now_us)
         return self._lifts.advance(now_us)

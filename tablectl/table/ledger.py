@@ -33,3 +33,18 @@ def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool 
         Count(0 if unsure else stored, stored)
         for stored, unsure in zip(state.stored, state.unsure, strict=True)
     )
+
+
+def wrong_stores(tiles: tuple[int, ...], state: BoardState) -> str:
+    """Return which stores do not certainly hold what was ordered, empty where all do."""
+    wrong = {
+        f"S{n}": f"{stored}{'?' if unsure else ''}/{wanted}"
+        for n, (wanted, stored, unsure) in enumerate(zip(tiles, state.stored, state.unsure, strict=True), 1)
+        if stored != wanted or unsure
+    }
+    return per_side(wrong)
+
+
+def per_side(counts: dict[str, int] | dict[str, str]) -> str:
+    """Return counts as people read them."""
+    return ", ".join(f"{side}: {count}" for side, count in counts.items())

@@ -4,6 +4,7 @@ from firmware_protocol.core import earliest
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
+from tablectl.table.ledger import per_side, wrong_stores
 from tablectl.table.operations import Operations, Pending
 
 EMPTY_US = 8_000_000  # no eye has seen a tile: nothing was put in
@@ -210,18 +211,3 @@ def unseen(state: BoardState, begin: BoardState, sides: list[int]) -> str | None
         if f"slot.S{n}.first" in state.sensors and state.taken[n - 1] <= begin.taken[n - 1]:
             return f"S{n}"
     return None
-
-
-def wrong_stores(tiles: tuple[int, ...], state: BoardState) -> str:
-    """Return which stores do not certainly hold what was ordered, empty where all do."""
-    wrong = {
-        f"S{n}": f"{stored}{'?' if unsure else ''}/{wanted}"
-        for n, (wanted, stored, unsure) in enumerate(zip(tiles, state.stored, state.unsure, strict=True), 1)
-        if stored != wanted or unsure
-    }
-    return per_side(wrong)
-
-
-def per_side(counts: dict[str, int] | dict[str, str]) -> str:
-    """Return counts as people read them."""
-    return ", ".join(f"{side}: {count}" for side, count in counts.items())
