@@ -13,7 +13,7 @@ from sim.model import ModelError, load
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
 from sim.texts import TEXTS
-from sim.tiles import SETS
+from sim.tiles import MOST_TILES
 
 _LANG = language()
 
@@ -40,7 +40,7 @@ def _walls(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--model", metavar="FILE", help=_text("model"))
 @click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
 @click.option("--seed", type=int, default=0, help=_text("seed"))
-@click.option("--tiles", type=click.Choice([str(n) for n in SETS]), default="136", help=_text("tiles"))
+@click.option("--tiles", type=click.IntRange(2, MOST_TILES), default=136, help=_text("tiles"))
 @click.option("--sets", type=click.IntRange(1, 2), default=2, help=_text("sets"))
 @click.option("--hands", type=click.IntRange(0), default=0, help=_text("hands"))
 @click.option("--play-s", type=click.FloatRange(0), default=20.0, help=_text("play_s"))
@@ -55,7 +55,7 @@ def main(
     model: str | None,
     speed: float,
     seed: int,
-    tiles: str,
+    tiles: int,
     sets: int,
     hands: int,
     play_s: float,
@@ -66,7 +66,7 @@ def main(
     """Start the simulated table and serve until it is told to end."""
     try:
         options = TableOptions(
-            tiles=int(tiles),
+            tiles=tiles,
             sets=sets,
             hands=hands,
             play_us=round(play_s * 1_000_000),

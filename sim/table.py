@@ -14,7 +14,7 @@ from sim.mechanics.machine import Machine
 from sim.model import MachineModel, load
 from sim.players import Players
 from sim.silence import Silence
-from sim.tiles import SETS, Place, lay_out
+from sim.tiles import Place, faces_of, lay_out
 from sim.wiring import Cable
 
 
@@ -119,7 +119,7 @@ class SimTable:
         self.options = options
         self.agenda = Agenda()
         self.machine = Machine(self.agenda, options.model, options.seed)
-        faces = options.faces or SETS[options.tiles]
+        faces = options.faces or faces_of(options.tiles)
         self.boxes = [Place(f"box.{back}") for back in "AB"[: options.sets]]
         self.tiles = [
             t for n, box in enumerate(self.boxes) for t in lay_out(faces, box.name[-1], box, n * len(faces))

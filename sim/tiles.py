@@ -13,6 +13,14 @@ SETS: dict[int, tuple[str, ...]] = {
 }
 
 
+MOST_TILES = 176  # of any set that is played with
+
+
+def faces_of(tiles: int) -> tuple[str, ...]:
+    """Return the faces of a set of so many tiles: the usual ones, or blanks where no set is usual."""
+    return SETS.get(tiles) or ("blank",) * tiles
+
+
 @dataclass(eq=False, slots=True)
 class Place:
     """Somewhere tiles can be, in order."""

@@ -106,7 +106,7 @@ async def _follow(api: Path, story: Story, screen: Screen) -> None:
 
 
 def _sim_arguments(options: DemoOptions, folder: Path) -> list[str]:
-    tiles = ruleset.load(options.rule).total
+    tiles = ruleset.load(options.rule).tiles.composition.total
     arguments = ["sim", "--pty", str(folder / "board"), "--lirc", str(folder / "lirc")]
     arguments += ["--control", str(folder / "control"), "--speed", str(options.speed)]
     arguments += ["--tiles", str(tiles), "--seed", str(options.seed), "--hands", str(options.hands)]
