@@ -8,7 +8,7 @@ import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
 from sim.faults import FaultSpecError
-from sim.model import ModelError, load
+from sim.model import ModelError, load, names
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
 from sim.texts import TEXTS
@@ -25,7 +25,7 @@ def _text(key: str) -> str:
 @click.option("--pty", type=click.Path(path_type=Path), required=True, help=_text("pty"))
 @click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
 @click.option("--control", type=click.Path(path_type=Path), help=_text("control"))
-@click.option("--table", type=click.Choice(["four-mouth"]), default="four-mouth", help=_text("table"))
+@click.option("--table", type=click.Choice(names()), default="four-mouth", help=_text("table"))
 @click.option("--model", metavar="FILE", help=_text("model"))
 @click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
 @click.option("--seed", type=int, default=0, help=_text("seed"))

@@ -65,7 +65,7 @@ def happen(made: Machine, what: str, part: str, direction: int, on: bool, table:
         case _:
             made.drive(part, direction)
             if part.startswith("conveyor."):
-                made.open_gate(int(part[-1]), on)
+                made.open_gate(part.partition(".")[2], on)
 
 
 @settings(max_examples=60)
@@ -92,7 +92,7 @@ def test_no_program_of_motors_loses_or_doubles_a_tile(
 
 def test_a_drum_that_stands_gives_no_tile() -> None:
     agenda, made, _ = machine()
-    made.open_gate(1, True)
+    made.open_gate("S1", True)
     made.drive("conveyor.S1", 1)
     agenda.run_until(20 * S)
     assert len(made.drum.place) == 136
@@ -111,7 +111,7 @@ def test_a_full_belt_takes_no_more_until_the_slot_is_pushed() -> None:
     full: list[tuple[str, bool]] = []
     made.on_sensor = lambda name, active: full.append((name, active)) if name.startswith("belt") else None
     made.drive("drum", 1)
-    made.open_gate(1, True)
+    made.open_gate("S1", True)
     made.drive("conveyor.S1", 1)
     agenda.run_until(20 * S)
     side = made.sides[0]
@@ -128,7 +128,7 @@ def test_a_belt_that_runs_back_returns_its_tiles_to_the_drum() -> None:
     eyes: list[int] = []
     made.on_eye = lambda side, peaks, direction: eyes.append(direction)
     made.drive("drum", 1)
-    made.open_gate(2, True)
+    made.open_gate("S2", True)
     made.drive("conveyor.S2", 1)
     agenda.run_until(20 * S)
     made.drive("conveyor.S2", -1)
@@ -146,7 +146,7 @@ def test_the_last_tiles_come_slower_than_the_first() -> None:
         made.on_eye = lambda side, peaks, direction, a=agenda, t=times: t.append(a.now_us)  # type: ignore[misc]
         made.drive("drum", 1)
         for n in (1, 2, 3, 4):
-            made.open_gate(n, True)
+            made.open_gate(f"S{n}", True)
             made.drive(f"conveyor.S{n}", 1)
         for _ in range(400):
             agenda.run_until(agenda.now_us + 100_000)

@@ -105,15 +105,15 @@ def _mean_s(values_us: Sequence[float]) -> float:
     return sum(values_us) / len(values_us) / 1e6
 
 
-def _watch_eyes(rig: Rig) -> dict[int, list[int]]:
+def _watch_eyes(rig: Rig) -> dict[str, list[int]]:
     """Note when a tile passes each mouth's eye from now on."""
     machine = rig.table.machine
     told = machine.on_eye
-    times: defaultdict[int, list[int]] = defaultdict(list)
+    times: defaultdict[str, list[int]] = defaultdict(list)
 
-    def note(side: int, peaks: tuple[int, ...], direction: int) -> None:
-        times[side].append(rig.table.agenda.now_us)
-        told(side, peaks, direction)
+    def note(mouth: str, peaks: tuple[int, ...], direction: int) -> None:
+        times[mouth].append(rig.table.agenda.now_us)
+        told(mouth, peaks, direction)
 
     machine.on_eye = note
     return times
