@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from firmware_protocol import soundness
 from firmware_protocol.errors import DescriptionError
-from firmware_protocol.parts import HAND, Mouth, Part, PartKind
+from firmware_protocol.parts import Mouth, Part, PartKind
 from firmware_protocol.texts import shown
 
 __all__ = ["FORMAT", "Description", "Mouth", "Part", "PartKind"]
@@ -56,10 +56,7 @@ class Description:
     def named_mouths(self) -> tuple[Mouth, ...]:
         """Return the mouths in the order of their ids."""
         conveyors = (part for part in self.parts if part.kind is PartKind.CONVEYOR)
-        return tuple(
-            Mouth(part.mouth, part.side, part.mouth.startswith(HAND), stacks)
-            for part, stacks in zip(conveyors, self.capacity, strict=True)
-        )
+        return tuple(Mouth.named(p.mouth, n) for p, n in zip(conveyors, self.capacity, strict=True))
 
     def to_bytes(self) -> bytes:
         """Return the compressed form that goes over the wire."""

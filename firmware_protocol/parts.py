@@ -25,6 +25,7 @@ ENDS: dict[PartKind, tuple[str, ...]] = {
 CENTRAL = (PartKind.DRUM, PartKind.CONSOLE)  # these stand at no side
 # What a mouth does, as its name begins: it builds the wall of its side, or serves the hand there.
 WALL, HAND = "S", "H"
+MOST_STACKS = 31  # of a store: its tiles are counted in six bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Mouth:
     side: int
     hand: bool  # it serves a hand; else it builds a wall
     stacks: int  # that its store holds
+
+    @classmethod
+    def named(cls, name: str, stacks: int = MOST_STACKS) -> "Mouth":
+        """Return the mouth of that name, with a store as large as any."""
+        return cls(name, int(name[1:]), name.startswith(HAND), stacks)
 
 
 @dataclass(frozen=True, slots=True)

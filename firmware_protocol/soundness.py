@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from firmware_protocol.errors import DescriptionError
-from firmware_protocol.parts import CENTRAL, ENDS, HAND, WALL, Part, PartKind
+from firmware_protocol.parts import CENTRAL, ENDS, HAND, MOST_STACKS, WALL, Part, PartKind
 from firmware_protocol.texts import shown
 from firmware_protocol.timing import PING_US
 
@@ -17,7 +17,6 @@ DICE = ("display", "pan")
 KEYS = ("lift.1", "lift.2", *(f"dice.S{n}" for n in SIDES))
 NAME_LENGTH = 64
 STOP_LINE = "stop.line"
-_COUNTED = 63  # tiles of a mouth: the low six bits of the second byte of its counts
 
 MOST = {"sensors": 64, "lamps": 32, "keys": 8}  # the bits that the wire has for each
 # Milliseconds. A board that is silent sooner than two pings stops at one that is lost; a lease shorter than
@@ -70,10 +69,10 @@ def _numbers(found: "Description") -> None:
         raise DescriptionError("description.mouths", found=found.mouths)
     if len(found.capacity) != found.mouths:
         raise DescriptionError("description.stores", found=len(found.capacity), wanted=found.mouths)
-    most = _COUNTED // 2
     for n, stacks in enumerate(found.capacity):
-        if stacks > most:
-            raise DescriptionError("description.capacity", store=f"capacity[{n}]", found=stacks, limit=most)
+        if stacks > MOST_STACKS:
+            values = {"found": stacks, "limit": MOST_STACKS}
+            raise DescriptionError("description.capacity", store=f"capacity[{n}]", **values)
     for field, (low, high) in TIMES.items():
         if not low <= (value := getattr(found, field)) <= high:
             raise DescriptionError("description.time", field=field, found=value, low=low, high=high)

@@ -89,10 +89,11 @@ class HandModel:
 
 @dataclass(frozen=True, slots=True)
 class MouthSpec:
-    """One mouth of a table: its name, its side, how much its store holds, what its lift is like."""
+    """One mouth of a table: what it is for, its side, how much its store holds, what its lift is like."""
 
     name: str
     side: int
+    hand: bool  # it serves a hand; else it builds a wall
     stacks: int
     lift_ms: int
     lift_ma: int
@@ -116,9 +117,9 @@ class MachineModel:
     def each_mouth(self) -> tuple[MouthSpec, ...]:
         """Return the mouths: one at every side that builds its wall, then one that serves its hand."""
         walls, hands = (self.store.stacks, self.travel.lift_ms, self.current.lift_ma), self.hand
-        found = [MouthSpec(f"S{side}", side, *walls) for side in SIDES]
+        found = [MouthSpec(f"S{side}", side, False, *walls) for side in SIDES]
         if hands:
-            found += [MouthSpec(f"H{n}", n, hands.stacks, hands.lift_ms, hands.lift_ma) for n in SIDES]
+            found += [MouthSpec(f"H{n}", n, True, hands.stacks, hands.lift_ms, hands.lift_ma) for n in SIDES]
         return tuple(found)
 
 

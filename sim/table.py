@@ -183,7 +183,10 @@ class SimTable:
         """Return where every tile is, for tests and the control socket; the host never sees this."""
         return {
             "places": {p.name: [t.number for t in p.tiles] for p in self.places()},
-            "hands": [{"back": s.back, "walls": s.walls, "stacks": s.stacks} for s in self.players.seen],
+            "hands": [
+                {"back": s.back, "walls": s.walls, "stacks": s.stacks, "served": s.hands}
+                for s in self.players.seen
+            ],
             "hands_played": self.players.hands_played,
             "violations": list(self.machine.violations),
         }

@@ -121,17 +121,17 @@ def test_a_board_that_leaks_one_bit_of_a_face_does_not_pass_that_test(
 FIELDS = """
 acknowledge acknowledged after also answers boot_id broken bus buzzer_ms capacity causes clear clock_ms code
 core count counts cut damaged data data_code dealer departed_us description description_hash detail dice
-direction display disturbed down duplicates end entries error event events_lost expected faces fails
-firmware first found frames hash held_us hello id intent journal key keymap keys kind lamps last last_us
-learned lease_ms least limit_us loaded long max_lease_ms max_ma max_total_ma mean_us means memory message
-minor mistrust most mouth mouths mute naks_received naks_sent name new next_wash nonce not_before_us
-not_executed number offset old op operations order ordered_us out_of_order outcome oversize paired part
-parts path payload pending phase port ports product raising reason received record_jog recount remedy remote
-resent reset_cause retransmitted rule rx_window seat seen sensor sensors sent sent_us sequence session
-sessions sets severity side silence_ms simulated since slowed socket source stack standing state stop
-stop_number stopped stopping stored strangers stroke_ms table taken takes throws tiles time_us timeouts to
-took_us total trouble uid unknown unsure urgent usb user_code user_codes values vendor verb version wall
-warned wash washed_us when why without
+direction display disturbed down duplicates end entries error event events_lost expected faces fails firmware
+first found frames hand hash held_us hello id intent journal key keymap keys kind lamps last last_us learned
+lease_ms least limit_us loaded long max_lease_ms max_ma max_total_ma mean_us means memory message minor
+mistrust most mouth mouths mute naks_received naks_sent name new next_wash nonce not_before_us not_executed
+number offset old op operations order ordered_us out_of_order outcome oversize paired part parts path payload
+pending phase port ports product raising reason received record_jog recount remedy remote resent reset_cause
+retransmitted rule rx_window seat seen sensor sensors sent sent_us sequence session sessions sets severity
+side silence_ms simulated since slowed socket source stack stacks standing state stop stop_number stopped
+stopping stored strangers stroke_ms table taken takes throws tiles time_us timeouts to took_us total trouble
+uid unknown unsure urgent usb user_code user_codes values vendor verb version wall warned wash washed_us when
+why without
 """
 
 

@@ -27,6 +27,7 @@ class Words:
             "fault": lambda d: self._text("log.kind.fault", title=self._title(d["code"], d["values"])),
             "warning": lambda d: self._text("log.kind.warning", title=self._title(d["code"], d)),
             "dice": self._dice,
+            "served": self._served,
             "heard": self._heard,
             "door": lambda d: self._text("log.kind.door", source=self.source(d["source"])),
             "jog": self._jog,
@@ -89,6 +90,10 @@ class Words:
         if opening := data.get("break"):
             return self._text("log.kind.dice_break", **values, broken=opening["side"], stack=opening["stack"])
         return self._text("log.kind.dice", **values)
+
+    def _served(self, data: Data) -> str:
+        opening, side = data["break"], f"S{data['dealer'] + 1}"
+        return self._text("log.kind.served", side=side, broken=opening["side"], stack=opening["stack"])
 
     def _heard(self, data: Data) -> str:
         key = "log.kind.heard_unknown" if data["paired"] else "log.kind.heard_foreign"

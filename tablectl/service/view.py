@@ -28,6 +28,7 @@ def status(host: Host) -> dict[str, Any]:
         "standing": encode(hand.standing),
         "break": encode(hand.opening),
         "counts": encode(table.seen),
+        "mouths": [mouth.name for mouth in table.mouths],
         "stores": _stores(host),
         "connected": table.connected,
         "port": _port(host),

@@ -69,7 +69,7 @@ class Guards(Protocol):
     """What the go cells ask before they choose."""
 
     def unfinished(self) -> bool:
-        """Tell whether a wash or a raise was cut."""
+        """Tell whether a wash or a raise was cut, or stores are not to be built on."""
         ...
 
     def loaded(self) -> bool:

@@ -1,8 +1,9 @@
 """The desk between people and the cycle: what keys ask for, and why one is not obeyed."""
 
+from dataclasses import asdict
 from typing import Any, Protocol
 
-from tablectl.rules import ruleset
+from tablectl.rules import ruleset, serving
 from tablectl.table import console
 from tablectl.table import events as ev
 from tablectl.table.cycle import Cell, Refuse, State, Trigger
@@ -227,11 +228,8 @@ class Desk:
         board = self._table.board
         if board is None:
             return None
-        rule = ruleset.load(rule_id)
-        for n, (tiles, holds) in enumerate(zip(rule.wall_tiles, board.description.capacity, strict=True), 1):
-            if (wanted := -(-tiles // 2)) > holds:
-                return {"rule": rule.id, "wanted": wanted, "side": f"S{n}", "holds": holds}
-        return None
+        misfit = serving.misfit(ruleset.load(rule_id), board.description.named_mouths)
+        return asdict(misfit) if misfit else None
 
     def _next_dealer(self, key: Key) -> None:
         table, standing = self._table, self._table.hand.standing
@@ -245,6 +243,7 @@ class Desk:
             standing = Standing(standing.order, dealer)
             table.hand.stand(standing)
         table.remember(dealer=dealer, standing=standing)
+        table.hand.begin(table.now_us)
 
 
 def _at_open_table(key: Key, door_open: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from firmware_protocol.description import Mouth
 from tablectl.table import events as ev
 from tablectl.table import panel
 from tablectl.table.cycle import State
@@ -23,6 +24,11 @@ class Shown(Protocol):
     @property
     def state(self) -> State:
         """Return where the cycle is."""
+        ...
+
+    @property
+    def mouths(self) -> tuple[Mouth, ...]:
+        """Return the mouths of the table."""
         ...
 
     @property
@@ -72,7 +78,7 @@ class Front:
         if table.state is State.TECHNICIAN and table.technician:
             return panel.part(table.technician.chosen[0])
         if table.state is State.STOPPED and table.memory.raising and table.seen and any(table.seen.unsure):
-            return panel.unknown_wall(table.seen.unsure.index(True) + 1)
+            return panel.unknown_wall(table.mouths[table.seen.unsure.index(True)].name)
         return panel.WORDS.get(table.state, "    ")
 
     def lamps(self) -> tuple[str, ...]:

@@ -22,8 +22,9 @@ class TableGuards:
         self._table = table
 
     def unfinished(self) -> bool:
-        """Tell whether a wash or a raise was cut."""
-        return self._table.memory.wash is not None or self._table.memory.raising
+        """Tell whether a wash or a raise was cut, or stores are not to be built on."""
+        memory = self._table.memory
+        return memory.wash is not None or memory.raising or memory.mistrust
 
     def loaded(self) -> bool:
         """Tell whether the console was opened and no wash has followed."""

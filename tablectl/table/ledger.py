@@ -1,4 +1,4 @@
-"""The ledger: how many tiles each side's store holds, certain or as an interval."""
+"""The ledger: how many tiles each mouth's store holds, certain or as an interval."""
 
 from dataclasses import dataclass
 
@@ -24,8 +24,8 @@ class Count:
 def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool = False) -> tuple[Count, ...]:
     """Return the count of each store.
 
-    A lift that nobody saw home leaves its side between none and what it held. `disturbed`: the door was
-    open, and until a person says that no tile was taken every side may hold anything.
+    A lift that nobody saw home leaves its store between none and what it held. `disturbed`: the door was
+    open, and until a person says that no tile was taken every store may hold anything.
     """
     if state is None or disturbed:
         return tuple(Count(0, 2 * stacks) for stacks in capacity)
