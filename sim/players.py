@@ -355,7 +355,7 @@ class Players:
         self._consider()
 
     def _reach_for_hands(self) -> None:
-        if any(s.spec.hand and s.wall.tiles for s in self._machine.sides):
+        if not self.done and any(s.spec.hand and s.wall.tiles for s in self._machine.sides):
             self._agenda.after(self._moment(0.5, 1.5), self._take_hands)
 
     def _take_hands(self) -> None:
