@@ -21,6 +21,17 @@ def _text(key: str) -> str:
     return TEXTS(f"sim.{key}", _LANG)
 
 
+def _walls(value: str | None, mouths: int) -> tuple[int, ...]:
+    """Return the tiles of each wall, and hand, as players know them; none where they mend nothing."""
+    if value is None:
+        return ()
+    numbers = value.split(",")
+    if len(numbers) != mouths or not all(n.isdecimal() for n in numbers):
+        said = TEXTS("sim.bad_walls", _LANG, found=value, mouths=mouths)
+        raise click.BadParameter(said, param_hint="--repair")
+    return tuple(map(int, numbers))
+
+
 @click.command(help=_text("about"), context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--pty", type=click.Path(path_type=Path), required=True, help=_text("pty"))
 @click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
@@ -33,6 +44,7 @@ def _text(key: str) -> str:
 @click.option("--sets", type=click.IntRange(1, 2), default=2, help=_text("sets"))
 @click.option("--hands", type=click.IntRange(0), default=0, help=_text("hands"))
 @click.option("--play-s", type=click.FloatRange(0), default=20.0, help=_text("play_s"))
+@click.option("--repair", metavar="N,N,N,N", help=_text("repair"))
 @click.option("--fault", "faults", multiple=True, help=_text("fault"))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=_text("lang"))
 def main(
@@ -47,11 +59,13 @@ def main(
     sets: int,
     hands: int,
     play_s: float,
+    repair: str | None,
     faults: tuple[str, ...],
     lang: str,
 ) -> None:
     """Start the simulated table and serve until it is told to end."""
     try:
+        machine = load(model or table)
         options = TableOptions(
             tiles=int(tiles),
             sets=sets,
@@ -59,7 +73,9 @@ def main(
             play_us=round(play_s * 1_000_000),
             seed=seed,
             faults=faults,
-            model=load(model or table),
+            repair=bool(repair),
+            complete=_walls(repair, machine.mouths),
+            model=machine,
         )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
     except FaultSpecError as error:

@@ -164,10 +164,10 @@ class Process:
             return  # pulled out by what came before in the same round
         with suppress(BlockingIOError):
             data = os.read(self._master, _READ_BYTES)
-            self._clock.heard()
             # What has come is older than what is due: a late loop must not call its host silent.
             due = self._table.next_deadline()
             at_us = self._now_us if due is None else max(self._seen_us, min(self._now_us, due - 1))
+            self._clock.heard(at_us)
             self._do_table(self._table.handle(WireIn(data), at_us))
             self._seen_us = at_us
 

@@ -8,10 +8,12 @@ from firmware_protocol.core import Tick, earliest
 from sim.agenda import Agenda
 from sim.board import Board
 from sim.board.describe import LAMPS, describe
+from sim.board.interlocks import Move
 from sim.faults import Faults
 from sim.mechanics.machine import Machine
 from sim.model import MachineModel, load
 from sim.players import Players
+from sim.silence import Silence
 from sim.tiles import SETS, Place, lay_out
 from sim.wiring import Cable
 
@@ -147,6 +149,7 @@ class SimTable:
             lambda data: self._cable.to_host(data, lambda d: self._out.append(WireOut(d))),
             self._show,
         )
+        self.silence = Silence(self.agenda, self.machine)
         self.faults = Faults(self.agenda, self.machine, self.board, self.players, self)
         self.machine.on_console = self.players.console
         self.machine.on_wall = self.players.wall
@@ -161,7 +164,7 @@ class SimTable:
         match event:
             case WireIn(data):
                 if self._mains:
-                    self._cable.to_board(data, self.board.receive)
+                    self._cable.to_board(data, self._receive)
             case PanelKey(key, down):
                 self.board.contact(key, down)
             case Fault(spec):
@@ -180,7 +183,11 @@ class SimTable:
         return earliest(self.agenda.next_us(), self.board.next_deadline() if self._mains else None)
 
     def truth(self) -> dict[str, Any]:
-        """Return where every tile is, for tests and the control socket; the host never sees this."""
+        """Return where every tile is and what the motors did, for tests and the control socket.
+
+        The host never sees this.
+        """
+        self.silence.look()
         return {
             "places": {p.name: [t.number for t in p.tiles] for p in self.places()},
             "hands": [
@@ -189,7 +196,20 @@ class SimTable:
             ],
             "hands_played": self.players.hands_played,
             "violations": list(self.machine.violations),
+            "driven": list(self.machine.driven),
+            "executed": [self._told(move) for move in self.board.executed],
+            "silence": {"heard_us": self.silence.heard_us, "longest_us": self.silence.longest_us},
         }
+
+    def _receive(self, data: bytes) -> None:
+        self.silence.heard()
+        self.board.receive(data)
+
+    def _told(self, move: Move) -> str:
+        """Return a command that moved something as verb and part."""
+        if isinstance(move, m.Fill):
+            return f"fill conveyor.{self.board.description.named_mouths[move.mouth].name}"
+        return f"{type(move).__name__.lower()} {self.board.description.parts[move.part].name}"
 
     def places(self) -> tuple[Place, ...]:
         """Return every place where a tile can be."""

@@ -125,6 +125,21 @@ def test_an_order_that_waits_for_a_locked_disk_does_not_move_anything_later(tmp_
         assert "console.down" in table.api.status()["counts"]["sensors"]
 
 
+def test_stop_does_not_wait_for_a_disk_that_takes_nothing(tmp_path: Path) -> None:
+    table = Table(tmp_path, speed=1.0)
+    with table.sim("--hands=1") as control, table.daemon():
+        washing(table, control)
+        with locked(table):
+            press(table, "MUTE")  # something that the disk does not take
+            written = entries(table)
+            control("press", key="STOP")
+            wait_for(lambda: table.api.state() != "washing", "the stop")
+            assert table.api.state() == "unhomed", "it was the key, and no fault of the disk"
+            assert stands(control)
+            assert entries(table) == written
+    assert first_broken(reader.read(table.journal)) is None
+
+
 def test_a_full_disk_in_a_wash_stops_everything_by_name_and_a_restart_is_refused(tmp_path: Path) -> None:
     table = Table(tmp_path)
     with table.sim("--hands=1") as control:

@@ -124,14 +124,14 @@ core count counts cut damaged data data_code dealer departed_us description desc
 direction display disturbed down duplicates end entries error event events_lost expected faces fails firmware
 first found frames hand hash held_us hello id intent journal key keymap keys kind lamps last last_us learned
 lease_ms least limit_us loaded long max_lease_ms max_ma max_total_ma mean_us means memory message minor
-mistrust most mouth mouths mute naks_received naks_sent name new next_wash nonce not_before_us not_executed
-number offset old op operations order ordered_us out_of_order outcome oversize paired part parts path payload
-pending phase port ports product raising reason received record_jog recount remedy remote resent reset_cause
-retransmitted rule rx_window seat seen sensor sensors sent sent_us sequence session sessions sets severity
-side silence_ms simulated since slowed socket source stack stacks standing state stop stop_number stopped
-stopping stored strangers stroke_ms table taken takes throws tiles time_us timeouts to took_us total trouble
-uid unknown unsure urgent usb user_code user_codes values vendor verb version wall warned wash washed_us when
-why without
+mistrust most mouth mouths mute naks_received naks_sent name new next_journal_id next_wash nonce nonce_seed
+not_before_us not_executed number offset old op operations order ordered_us out_of_order outcome oversize
+paired part parts path payload pending phase port ports product raising reason received record_jog recount
+remedy remote resent reset_cause retransmitted rule rx_window seat seen sensor sensors sent sent_us sequence
+session sessions sets severity side silence_ms simulated since slowed socket source speed stack stacks
+standing state stop stop_number stopped stopping stored strangers stroke_ms table taken takes throws tiles
+time_us timeouts timing to took_us total trouble uid unknown unsure urgent usb user_code user_codes values
+vendor verb version wall warned wash washed_us when why without
 """
 
 
@@ -189,15 +189,18 @@ def test_the_trace_does_not_depend_on_the_process_or_its_hash_seed() -> None:
 
 
 def replayed(r: Rig, lines: list[str]) -> list[Any]:
-    from sim.lab.replay import differences
+    from sim.lab.replay import Replay
+    from sim.lab.rig import make_host
 
-    return list(differences(lines, r.options))
+    return list(Replay(lines, "trace", make_host(r.options)).differences())
 
 
 def test_replaying_a_trace_does_not_give_another_effect() -> None:
     stream = io.StringIO()
-    r = rig("riichi", entropy_seed=9, trace=TraceWriter(stream, {}), seed=9, hands=2)
+    trace = TraceWriter(stream, {})
+    r = rig("riichi", entropy_seed=9, trace=trace, seed=9, hands=2)
     assert r.play()
+    trace.end()
     lines = stream.getvalue().splitlines()
     assert len(lines) > 1000
     assert replayed(r, lines) == []

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from processes import Table, wait_for
+from processes import LateError, Table, wait_for
 
 from tablectl.service.notify import Notifier, summary
 from tablectl.table import events as ev
@@ -155,6 +155,6 @@ def test_a_daemon_whose_journal_is_refused_is_never_called_ready(
     monkeypatch.setenv("NOTIFY_SOCKET", manager.address)
     table = Table(tmp_path)
     table.journal.write_text("no journal " * 1000)
-    with pytest.raises(AssertionError, match="cannot be used"), table.daemon_waiting():
+    with pytest.raises(LateError, match="cannot be used"), table.daemon_waiting():
         pass
     assert manager.hear() == []

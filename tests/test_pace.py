@@ -4,6 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_protocol.pace import DISK_S, LEAD_US, PATIENCE_S, PacedClock
+from firmware_protocol.timing import PING_US
+
+LOOK_S = 0.02
 
 
 class Real:
@@ -14,6 +17,13 @@ class Real:
 
     def __call__(self) -> float:
         return self.s
+
+
+def wait(real: Real, clock: PacedClock, seconds: float) -> None:
+    """Let time pass for a process that looks again and again."""
+    for _ in range(round(seconds / LOOK_S)):
+        real.s += LOOK_S
+        clock.now_us()
 
 
 @given(st.lists(st.tuples(st.floats(0, 3), st.booleans()), max_size=40), st.sampled_from([1.0, 5.0, 20.0]))
@@ -51,14 +61,39 @@ def test_a_late_host_does_not_run_into_the_boards_silence() -> None:
     assert abs(clock.now_us() - LEAD_US - 200_000) <= 1
 
 
+def test_a_word_taken_in_at_an_earlier_time_does_not_lend_the_time_since() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    real.s += 0.01  # nobody has spoken yet: 200 ms
+    clock.heard(50_000)
+    real.s += 0.5
+    assert clock.now_us() == 50_000 + LEAD_US
+    clock.heard(60_000)  # the clock is further already: it stands, and does not go back
+    real.s += 0.5
+    assert clock.now_us() == 60_000 + LEAD_US
+
+
+def test_a_ping_is_due_before_the_clock_stands() -> None:
+    assert PING_US < LEAD_US
+
+
 def test_a_dead_host_is_not_waited_for_for_ever() -> None:
     real = Real()
     clock = PacedClock(20.0, real)
     clock.heard()
-    real.s += PATIENCE_S + 0.001
-    clock.now_us()
-    real.s += 0.1
+    wait(real, clock, PATIENCE_S + 0.2)
     assert clock.now_us() > 2_000_000
+
+
+def test_a_process_that_has_slept_itself_does_not_call_the_other_dead() -> None:
+    real = Real()
+    clock = PacedClock(20.0, real)
+    clock.heard()
+    real.s += 10 * PATIENCE_S  # off the processor: what has come meanwhile is not read yet
+    assert clock.now_us() == LEAD_US
+    clock.heard()
+    real.s += 0.01
+    assert abs(clock.now_us() - LEAD_US - 200_000) <= 1
 
 
 def test_a_disk_that_takes_a_while_is_not_called_dead_at_twenty_times_real_time() -> None:
@@ -67,7 +102,7 @@ def test_a_disk_that_takes_a_while_is_not_called_dead_at_twenty_times_real_time(
     clock.asked_disk()
     real.s += 0.3  # six seconds of table time
     clock.asked_disk()  # what is written behind it does not let time go on
-    real.s += 2.0
+    wait(real, clock, 1.5)
     assert clock.now_us() == LEAD_US
     clock.disk_answered()
     real.s += 0.01
@@ -78,9 +113,7 @@ def test_a_dead_disk_is_not_waited_for_for_ever() -> None:
     real = Real()
     clock = PacedClock(20.0, real)
     clock.asked_disk()
-    real.s += DISK_S + 0.001
-    clock.now_us()
-    real.s += 0.5
+    wait(real, clock, DISK_S + 0.5)
     assert clock.now_us() > 5_000_000
 
 

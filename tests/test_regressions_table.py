@@ -103,14 +103,24 @@ def test_a_board_that_has_lost_its_counts_is_not_believed_to_hold_walls() -> Non
     run_to(r, "rest")
     for mouth in r.table.board._counts.of:
         mouth.taken = mouth.stored = mouth.ordered = 0
+    since = len(r.shown)
     r.world.post(r.world.now_us, "table", Fault("reset:board"))
     run_for(r, 3)
     r.press("START", held_us=1_900_000)
-    run_to(r, "rest", 10)
-    r.press("START")
-    run_to(r, "fault", 5)
+    run_to(r, "fault", 10)
     assert r.faults() == ("E23",)
     assert stacks(r) == (0, 0, 0, 0)
+    r.press("RESET")
+    run_to(r, "unhomed")
+    r.press("START", held_us=1_900_000)
+    run_to(r, "stopped", 10)
+    r.press("START")
+    run_to(r, "giving_up")
+    run_to(r, "rest")
+    # What the record knew of has come up to be taken off, and no lamp has called it a set.
+    assert stacks(r) == STACKS["riichi"]
+    assert not any("ready" in shown.lamps for _, shown in r.shown[since:])
+    assert r.table.machine.violations == []
 
 
 @pytest.mark.parametrize("lie", [-4, 20])

@@ -17,7 +17,10 @@ from firmware_protocol import frames
 from firmware_protocol import messages as m
 from firmware_protocol.codes import FrameKind
 from firmware_protocol.framing import Deframer
+from firmware_protocol.pace import LEAD_US, PacedClock
 from sim.model import FOLDER
+from sim.process import Process, ProcessOptions
+from sim.table import TableOptions
 
 
 @contextmanager
@@ -187,3 +190,33 @@ def test_a_model_of_ones_own_is_used(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(text.replace('"four-mouth"', '"own-mouth"'), encoding="utf-8")
     with sim(tmp_path, "--model", str(tmp_path / "own.toml")) as control:
         assert "places" in control("truth")
+
+
+@pytest.mark.parametrize("walls", ["34", "34,34,34", "34,34,34,many", "34,34,34,-1", ""])
+def test_walls_that_no_table_has_are_not_given_to_the_players(walls: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sim", "--pty", str(tmp_path / "tty"), f"--repair={walls}"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
+    assert done.returncode == 2
+    assert "34,34,34,34" in done.stderr
+    assert not (tmp_path / "tty").is_symlink()
+
+
+def test_bytes_that_were_read_late_lend_the_clock_no_time_beyond_their_own(tmp_path: Path) -> None:
+    """A late loop at twenty times real time must not bring the board's silence nearer."""
+    real_s = 100.0
+    options = ProcessOptions(tmp_path / "tty", None, None, 20.0)
+    process = Process(options, TableOptions(hands=0, faults=("jam:S2@0.1s",)), boot_id=1)
+    clock = process._clock = PacedClock(20.0, lambda: real_s)
+    port = Port(tmp_path / "tty")
+    os.write(port.fd, frames.build_plain(m.Hello(1, 0)))
+    real_s += 0.01  # 200 ms, and what was due at 100 ms has not been done yet
+    process._now_us = clock.now_us()
+    process._read_wire()
+    real_s += 0.9
+    assert clock.now_us() < 100_000 + LEAD_US
+    port.close()
+    process._close()

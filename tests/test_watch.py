@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from processes import Table
 
 from tablectl.cli.watch import COUNTS_S, View
+from tablectl.remote.trouble import InputTrouble, Trouble
 from tablectl.service import view as api_view
 from tablectl.table import events as ev
 from tablectl.texts import LANGUAGES, TEXTS
@@ -32,6 +33,7 @@ EVENTS = (
     ev.HandsServed(0, 1, "S3", 13),
     ev.RuleChosen("mcr", next_wash=True),
     ev.RuleChosen("mcr", next_wash=False),
+    InputTrouble(Trouble.DENIED, "/dev/lirc0", "EACCES"),
 )
 
 

@@ -36,7 +36,7 @@ class Board:
         show: Callable[[m.Panel], None],
     ) -> None:
         self.description = description
-        self.executed: list[m.Message] = []  # every command that moved something, in order
+        self.executed: list[Move] = []  # every command that moved something, in order
         self._agenda = agenda
         self._machine = machine
         self._transmit = transmit

@@ -32,6 +32,7 @@ class Machine:
         self.on_eye: Callable[[str, tuple[int, ...], int], None] = lambda mouth, peaks, direction: None
         self.on_stall: Callable[[str], None] = lambda part: None
         self.on_load: Callable[[str], None] = lambda part: None
+        self.on_drive: Callable[[], None] = lambda: None
         self.on_brown_out: Callable[[], None] = lambda: None
         self.on_wall: Callable[[str], None] = lambda mouth: None
         self.on_console: Callable[[bool], None] = lambda is_up: None
@@ -95,6 +96,7 @@ class Machine:
 
     def drive(self, part: str, direction: int, reduced: bool = False) -> None:
         """Switch one motor on or off; a conveyor that runs forward picks only with its gate open."""
+        self.on_drive()
         self.motors[part].drive(direction, reduced)
 
     def bridge_door(self, part: str, on: bool) -> None:
@@ -104,6 +106,11 @@ class Machine:
     def open_gate(self, mouth: str, is_open: bool) -> None:
         """Open or close the pick-up of one mouth."""
         self._by_name[mouth].mouth.open_gate(is_open)
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Return the motors whose output is on."""
+        return tuple(name for name, motor in self.motors.items() if motor.direction)
 
     @property
     def current_ma(self) -> int:

@@ -109,6 +109,8 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(opening_line(opening, lang))
     lines.append(TEXTS("cli.status.link", lang, **found["link"]))
     lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
+    if deaf := found["remote"]["why_closed"]:
+        lines.append(deaf["text"][lang])
     return lines
 
 

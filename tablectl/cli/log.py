@@ -16,6 +16,7 @@ from tablectl.cli.options import FINE, TABLE_HAS_A_PROBLEM, command, json_option
 from tablectl.cli.words import Words, local_time
 from tablectl.errors import TablectlError
 from tablectl.journal.chain import GENESIS, Entry, Verdict, verify
+from tablectl.journal.follow import Follower
 from tablectl.journal.reader import Chosen, Reader, reading
 from tablectl.texts import TEXTS
 
@@ -65,12 +66,17 @@ def log(
         return _verify(path, _noted(head, entries), lang, as_json)
     if head or entries is not None:
         raise TablectlError("log.verify.only")
-    chosen = Chosen(kind, parse_time(since) if since else None)
+    chosen, lines = Chosen(kind, parse_time(since) if since else None), _Lines(lang, as_json)
     try:
         with reading(path) as reader:
             if kind and kind not in (known := reader.kinds()):
                 raise TablectlError("log.bad_kind", found=kind, file=path, known=", ".join(known))
-            _show(reader, chosen, last, follow, lang, as_json)
+            after = _show(reader, chosen, last, lines)
+            follower = Follower(path, reader, chosen, after) if follow else None
+        if follower:
+            _follow(follower, path, lines, lang)
+        elif after is None and not as_json:
+            click.echo(TEXTS("log.none", lang), err=True)
     except BrokenPipeError:  # `tablectl log | head`: nobody reads any more
         nobody_reads()
     except KeyboardInterrupt:
@@ -99,28 +105,55 @@ def _path(journal: Path | None, config_file: Path | None) -> Path:
     return journal or (config.load(config_file).journal if config_file else DEFAULT_JOURNAL)
 
 
-def _show(reader: Reader, chosen: Chosen, last: int | None, follow: bool, lang: str, as_json: bool) -> None:
-    words: Words | None = None
-    for entry in _entries(reader, chosen, last, follow):
-        if as_json:
+class _Lines:
+    """Prints entries as they are asked for; `words` begins with what the journal says of settings before."""
+
+    def __init__(self, lang: str, as_json: bool) -> None:
+        self._lang = lang
+        self._as_json = as_json
+        self._words: Words | None = None
+
+    def show(self, entry: Entry, reader: Reader) -> None:
+        """Print one entry."""
+        if self._as_json:
             click.echo(_json(entry))
-            continue
-        words = words or Words(lang, _memory_before(reader, entry))
-        click.echo(words.line(entry))
-    if words is None and not as_json:
-        click.echo(TEXTS("log.none", lang), err=True)
+            return
+        self._words = self._words or Words(self._lang, _memory_before(reader, entry))
+        click.echo(self._words.line(entry))
+
+    def forget(self) -> None:
+        """Take the next entry for the first one of another journal."""
+        self._words = None
 
 
-def _entries(reader: Reader, chosen: Chosen, last: int | None, follow: bool) -> Iterator[Entry]:
+def _show(reader: Reader, chosen: Chosen, last: int | None, lines: _Lines) -> int | None:
+    """Show what is there; return the number of the last entry shown."""
     after: int | None = None
     for entry in reader.last(last, chosen) if last else reader.entries(chosen):
+        lines.show(entry, reader)
         after = entry.id
-        yield entry
-    while follow:
+    return after
+
+
+def _follow(follower: Follower, path: Path, lines: _Lines, lang: str) -> None:
+    told: str | None = None
+
+    def tell_of_another() -> None:
+        if follower.kept is not None:
+            click.echo(TEXTS("log.replaced", lang, file=path, kept=follower.kept), err=True)
+            lines.forget()
+            follower.kept = None
+
+    while True:
         time.sleep(FOLLOW_S)
-        for entry in reader.entries(chosen, after):
-            after = entry.id
-            yield entry
+        for entry, reader in follower.look():
+            tell_of_another()
+            lines.show(entry, reader)
+        tell_of_another()
+        trouble = follower.trouble.text(lang) if follower.trouble else None
+        if trouble and trouble != told:
+            click.echo(trouble, err=True)
+        told = trouble
 
 
 def _memory_before(reader: Reader, entry: Entry) -> dict[str, Any] | None:

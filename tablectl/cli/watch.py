@@ -88,6 +88,8 @@ class View:
             case "RuleChosen":
                 key = "log.change.rule" if event["next_wash"] else "watch.rule"
                 return [self._text(key, value=event["rule"])]
+            case "InputTrouble":
+                return [event["text"][self._lang]]
             case "End":
                 self.ended = event["reason"]
         return []

@@ -60,6 +60,13 @@ class Reader:
         query = f"SELECT {_COLUMNS} FROM entry WHERE {_CHOSEN} ORDER BY id DESC LIMIT ?3"
         return [Entry(*row) for row in reversed(self._all(query, chosen.kind, chosen.since, count))]
 
+    def hashes(self, after: int, limit: int, upto: int | None = None) -> dict[int, str]:
+        """Return the hashes of the newest entries behind `after`, by number, oldest first."""
+        query = (
+            "SELECT id, hash FROM entry WHERE id > ?1 AND (?2 IS NULL OR id <= ?2) ORDER BY id DESC LIMIT ?3"
+        )
+        return dict(reversed(self._all(query, after, upto, limit)))
+
     def last_with(self, key: str, before: int | None = None) -> str | None:
         """Return the data of the newest entry, before one where it is given, that have `key`."""
         found = self._all(

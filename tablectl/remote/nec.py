@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Literal
 
 from firmware_protocol.core import Tick
-from tablectl.remote.pulses import Broken, Item, Pulse, PulseReader, Silence
+from tablectl.remote.pulses import Broken, Pulse, PulseReader, Silence, Timeout
 
 # Remotes run on ceramic resonators, and receivers stretch marks: ±30 % of 9000, 4500 and 2250 µs.
 LEADER_MARK_US = range(6300, 11_700 + 1)
@@ -102,7 +102,7 @@ class NecDecoder:
     """Decode one stream of words; keeps one frame in the making and the last one accepted."""
 
     def __init__(self) -> None:
-        self._reader = PulseReader()
+        self._reader = PulseReader(tell_from_us=GAP_US)
         self._leader_us: int | None = None  # start of the leader being followed
         self._kind: Literal["frame", "repeat"] | None = None
         self._bits = 0
@@ -118,7 +118,10 @@ class NecDecoder:
             case Words(data):
                 # Words that are there say more than a deadline that passed before they were read.
                 for item in self._reader.feed(data):
-                    self._item(item, out)
+                    if isinstance(item, tuple):
+                        self._pulse(item, out)
+                    else:
+                        self._pause(item, out)
                 if self._complete and self._due_us is None:
                     self._due_us = now_us + GAP_DEADLINE_US
             case Tick():
@@ -136,45 +139,41 @@ class NecDecoder:
     def _complete(self) -> bool:
         return self._kind == "repeat" or self._bits == BITS
 
-    def _item(self, item: Item, out: list[Decoded]) -> None:
-        match item:
-            case Pulse():
-                self._pulse(item, out)
-            case Silence(us):
-                if us >= GAP_US:
-                    self._gap(out)
-            case Broken(lost):
-                if lost:  # an unknown time has passed, so no repeat can be tied to what was before
-                    self._last = None
-                self._reject(Reason.BROKEN, out)
-            case _:
-                self._gap(out)
+    def _pause(self, item: Silence | Timeout | Broken, out: list[Decoded]) -> None:
+        if isinstance(item, Broken):
+            if item.lost:  # an unknown time has passed, so no repeat can be tied to what was before
+                self._last = None
+            self._reject(Reason.BROKEN, out)
+        else:
+            self._gap(out)
 
     def _pulse(self, pulse: Pulse, out: list[Decoded]) -> None:
-        if self._leader_us is not None and (reason := self._follow(pulse)):
+        t_us, space_us, pulse_us = pulse
+        if self._leader_us is not None:
+            if not (reason := self._follow(space_us, pulse_us)):
+                return
             self._reject(reason, out)
-        if self._leader_us is None and pulse.pulse_us in LEADER_MARK_US:
-            self._leader_us = pulse.t_us
+        if pulse_us in LEADER_MARK_US:
+            self._leader_us = t_us
 
-    def _follow(self, pulse: Pulse) -> Reason | None:
+    def _follow(self, space_us: int, pulse_us: int) -> Reason | None:
         """Take the space and mark after what is there; return why they do not fit, or None."""
-        if self._complete:
-            return Reason.NO_GAP
-        if self._kind is None:
-            if pulse.space_us in LEADER_SPACE_US:
-                self._kind = "frame"
-                # Whatever this frame turns out to be, the repeats after it are not the last key's.
-                self._last = None
-            elif pulse.space_us in REPEAT_SPACE_US:
-                self._kind = "repeat"
-            else:
-                return Reason.HEADER
-        elif pulse.space_us in BIT_SPACE_US:
-            self._value |= (pulse.space_us >= ONE_FROM_US) << self._bits
+        if self._kind == "frame" and self._bits < BITS:
+            if space_us not in BIT_SPACE_US:
+                return Reason.SPACE
+            self._value |= (space_us >= ONE_FROM_US) << self._bits
             self._bits += 1
+        elif self._kind is not None:
+            return Reason.NO_GAP
+        elif space_us in LEADER_SPACE_US:
+            self._kind = "frame"
+            # Whatever this frame turns out to be, the repeats after it are not the last key's.
+            self._last = None
+        elif space_us in REPEAT_SPACE_US:
+            self._kind = "repeat"
         else:
-            return Reason.SPACE
-        return None if pulse.pulse_us in MARK_US else Reason.MARK
+            return Reason.HEADER
+        return None if pulse_us in MARK_US else Reason.MARK
 
     def _gap(self, out: list[Decoded]) -> None:
         if self._leader_us is None:

@@ -12,6 +12,7 @@ from firmware_protocol.core import Tick, earliest
 from tablectl.remote.keymap import Keymap
 from tablectl.remote.lircd import LircdReader
 from tablectl.remote.nec import Decoded, Frame, NecDecoder, Reject, Repeat, Words
+from tablectl.remote.trouble import InputTrouble, Trouble
 from tablectl.table.intents import Intent, Key, Phase
 
 __all__ = ["Effect", "Event", "Foreign", "LircdBytes", "Lost", "Receiver", "Stats", "UnknownKey", "Words"]
@@ -32,9 +33,11 @@ class LircdBytes:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The device or the daemon behind it is gone; `why` is the system's word for it."""
+    """The device or the daemon behind it is gone; `why` is the system's word for it, `trouble` ours."""
 
     why: str = ""
+    trouble: Trouble | None = None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class Receiver:
         self._heard_us = 0
         self._count: Counter[str] = Counter()
         self._rejects: Counter[str] = Counter()
+        self.trouble: InputTrouble | None = None  # why the input was lost last
 
     def handle(self, event: Event, now_us: int) -> tuple[Effect, ...]:
         """Take bytes, a loss or time in; return keys, foreign frames and unknown keys in order."""
@@ -106,9 +110,10 @@ class Receiver:
             case LircdBytes(data):
                 for decoded in self._lircd.feed(data, now_us):
                     self._decoded(decoded, now_us, out)
-            case Lost():
+            case Lost(why, trouble, path):
                 self._nec, self._lircd, self._heard = NecDecoder(), LircdReader(), None
                 self._release(out)
+                self.trouble = InputTrouble(trouble, path, why) if trouble else None
             case Words() | Tick():
                 for decoded in self._nec.handle(event, now_us):
                     self._decoded(self._same_press(decoded), now_us, out)

@@ -8,33 +8,38 @@ file:/path           a capture, mode2 text or signed µs, once
 
 import asyncio
 import errno
-import fcntl
 import os
 import socket
-import stat
-import struct
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
 from tablectl.errors import TablectlError
+from tablectl.remote import lirc_device
 from tablectl.remote.pulses import parse_text
 from tablectl.remote.receiver import LircdBytes, Lost, Words
+from tablectl.remote.trouble import Trouble, UnheardError
 
 FIRST_RETRY_S = 0.1
 LAST_RETRY_S = 2.0
 READ_BYTES = 4096  # whole words: the kernel refuses anything else
-LIRC_SET_REC_MODE = 0x4004_6912  # _IOW('i', 0x12, __u32)
-LIRC_MODE_MODE2 = 4
+_TROUBLES = {
+    errno.ENOENT: Trouble.MISSING,
+    errno.ENODEV: Trouble.MISSING,
+    errno.ENXIO: Trouble.NO_RECEIVER,
+    errno.ECONNREFUSED: Trouble.NO_SERVER,
+    errno.EACCES: Trouble.DENIED,
+    errno.EPERM: Trouble.DENIED,
+    errno.EBUSY: Trouble.BUSY,
+    errno.ENOTTY: Trouble.NO_RECEIVER,
+    errno.EINVAL: Trouble.NO_RECEIVER,
+    errno.ENOTSOCK: Trouble.NO_RECEIVER,
+}
 
 SourceEvent = Words | LircdBytes | Lost
 OnEvent = Callable[[SourceEvent], object]
 Sleep = Callable[[float], Awaitable[object]]
-
-
-class _GoneError(Exception):
-    """The input ended or cannot be opened; the text is the system's."""
 
 
 class Source(ABC):
@@ -50,23 +55,25 @@ class Source(ABC):
 class LiveSource(Source):
     """A source that may vanish and come back at any time."""
 
+    _absent = Trouble.MISSING
+
     def __init__(self, path: str, sleep: Sleep = asyncio.sleep) -> None:
         self.path = path
         self._sleep = sleep
 
     async def run(self, on_event: OnEvent) -> None:
-        """Call `on_event` with all that comes, until cancelled; tell a loss once and open again."""
-        retry_s, told = FIRST_RETRY_S, False
+        """Call `on_event` with all that comes, until cancelled; tell a loss once a reason, open again."""
+        retry_s, told = FIRST_RETRY_S, ""
         while True:
             try:
                 async with aclosing(self._events()) as events:
                     async for event in events:
                         retry_s = FIRST_RETRY_S
                         on_event(event)
-            except _GoneError as gone:
-                if self.connected or not told:
-                    on_event(Lost(str(gone)))
-                told = True
+            except UnheardError as gone:
+                if self.connected or told != str(gone):
+                    on_event(Lost(str(gone), gone.trouble, self.path))
+                told = str(gone)
             finally:
                 self.connected = False
             await self._sleep(retry_s)
@@ -74,7 +81,15 @@ class LiveSource(Source):
 
     @abstractmethod
     def _events(self) -> AsyncGenerator[SourceEvent, None]:
-        """Open, yield what is read, close whatever happens; raise _GoneError at the end."""
+        """Open, yield what is read, close whatever happens; raise UnheardError at the end."""
+
+    def _gone(self, error: OSError) -> UnheardError:
+        trouble = _TROUBLES.get(error.errno or 0, Trouble.UNUSABLE)
+        if self.connected:
+            trouble = Trouble.LOST
+        elif trouble is Trouble.MISSING:
+            trouble = self._absent
+        return UnheardError(trouble, error.strerror or str(error))
 
 
 class DeviceSource(LiveSource):
@@ -84,19 +99,21 @@ class DeviceSource(LiveSource):
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                _prepare(fd)
+                lirc_device.prepare(fd)
                 self.connected = True
                 while data := await _read(fd):
                     yield Words(data)
             finally:
                 os.close(fd)
         except OSError as error:
-            raise _GoneError(error.strerror or str(error)) from error
-        raise _GoneError("end of file")
+            raise self._gone(error) from error
+        raise UnheardError(Trouble.LOST, "end of file")
 
 
 class SocketSource(LiveSource):
     """A listening unix stream socket; `wrap` says what its bytes are."""
+
+    _absent = Trouble.NO_SERVER
 
     def __init__(self, path: str, wrap: type[Words] | type[LircdBytes], sleep: Sleep = asyncio.sleep) -> None:
         super().__init__(path, sleep)
@@ -112,8 +129,8 @@ class SocketSource(LiveSource):
                 while data := await loop.sock_recv(sock, READ_BYTES):
                     yield self._wrap(data)
         except OSError as error:
-            raise _GoneError(error.strerror or str(error)) from error
-        raise _GoneError("end of file")
+            raise self._gone(error) from error
+        raise UnheardError(Trouble.LOST, "end of file")
 
 
 class FileSource(Source):
@@ -146,14 +163,6 @@ def open_source(url: str) -> Source:
             case "file":
                 return FileSource(path)
     raise TablectlError("remote.bad_url", url=url)
-
-
-def _prepare(fd: int) -> None:
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISCHR(mode):
-        fcntl.ioctl(fd, LIRC_SET_REC_MODE, struct.pack("I", LIRC_MODE_MODE2))
-    elif not stat.S_ISFIFO(mode):
-        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
 
 async def _read(fd: int) -> bytes:

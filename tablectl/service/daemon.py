@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import json
 import os
 import signal
@@ -19,25 +20,22 @@ from firmware_protocol.core import TICK
 from firmware_protocol.pace import PacedClock
 from tablectl.board import port_types as pt
 from tablectl.board.port import Port
-from tablectl.board.session import BoardSession
-from tablectl.board.supervisor import Supervisor
 from tablectl.config import Config
 from tablectl.errors import TablectlError
 from tablectl.journal import reader
 from tablectl.journal.store import Store
 from tablectl.remote import keymap
-from tablectl.remote.receiver import Receiver
 from tablectl.remote.sources import open_source
 from tablectl.rules import ruleset
 from tablectl.service import view
 from tablectl.service.api import Api
-from tablectl.service.host import Host
 from tablectl.service.notify import Notifier, summary
+from tablectl.service.origin import Origin
+from tablectl.service.trace_file import TraceFile
 from tablectl.table import events as ev
-from tablectl.table.controller import Controller
 from tablectl.table.intents import Key
 from tablectl.table.memory import Memory, restored
-from tablectl.trace import TraceWriter, encode
+from tablectl.trace import encode
 
 
 class Daemon:
@@ -50,28 +48,27 @@ class Daemon:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._end: asyncio.Future[None] = self._loop.create_future()
+        self._over = False
         self._store = Store(config.journal, self._written, self._write_failed)
-        controller = Controller(
-            self._memory(),
-            sets=config.sets,
+        keys = keymap.load(config.keymap)
+        origin = Origin(
+            version=version("tablectl"),
             speed=speed,
-            next_journal_id=self._store.last_id + 2,
+            port=config.port,
+            sets=config.sets,
+            user_codes=config.user_codes,
+            keymap=keys.name,
+            keys=tuple((code, intent.value) for code, intent in keys.keys.items()),
+            memory=self._memory().to_json(),
             timing=self._kept("timing"),
+            nonce_seed=int.from_bytes(os.urandom(4), "little"),
+            next_journal_id=self._store.last_id + 2,
         )
-        session = BoardSession(int.from_bytes(os.urandom(4), "little"))
-        receiver = Receiver(config.user_codes, keymap.load(config.keymap))
-        self._trace_file = trace.open("w", encoding="utf-8") if trace else None
-        head = {
-            "version": version("tablectl"),
-            "speed": speed,
-            "memory": controller.memory,
-            "timing": controller.timing.to_json(),
-        }
-        writer = TraceWriter(self._trace_file, head) if self._trace_file else None
-        self._host = Host(controller, session, receiver, Supervisor(config.port, speed), writer)
+        self._trace = TraceFile(trace, origin) if trace else None
+        self._host = origin.host(self._trace)
         self._port = Port(self.dispatch)
         self._source = open_source(config.remote)
-        self._api = Api(self._press, lambda: view.status(self._host))
+        self._api = Api(self._press, self._status)
         started = {"version": version("tablectl"), "speed": speed, "entropy": "operating system"}
         started["configuration"] = encode(config)
         self._last_entry = self._store.last_id + 1
@@ -91,6 +88,8 @@ class Daemon:
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             await web.UnixSite(runner, str(self._config.socket)).start()
+            # What the start has made stays: to look through it for garbage again would hold up a STOP.
+            gc.freeze()
             self._notifier.ready(self._summary())
             tasks.append(asyncio.create_task(self._notifier.keep_watch()))
             await self._end
@@ -106,11 +105,14 @@ class Daemon:
             with suppress(FileNotFoundError):
                 self._config.socket.unlink()
             self._store.close()
-            if self._trace_file:
-                self._trace_file.close()
+            self._over = True
+            if self._trace:
+                self._trace.close()
 
     def dispatch(self, event: Any) -> list[dict[str, Any]]:
         """Give the host an event, carry its effects out, and return those that people may see."""
+        if self._over:
+            return []  # the last words of disk and timers, which nobody waits for
         if isinstance(event, hl.Received):
             self._clock.heard()
         elif isinstance(event, ev.Journaled) and event.id >= self._last_entry:
@@ -145,18 +147,32 @@ class Daemon:
                 return told
         return None
 
+    def _status(self) -> dict[str, Any]:
+        return view.status(self._host, self._config.remote, self._source.connected)
+
     def _press(self, key: Key | ev.Jog) -> list[dict[str, Any]]:
         return self.dispatch(key)
 
     def _plan(self) -> None:
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
+        """Have the clock ring by the host's deadline.
+
+        A ring that comes sooner stays: moved on at every event it would never come while bytes do, and then
+        nothing would be renewed, no ping sent. One too many is ignored.
+        """
         self._refuse_scaled_clock()
         deadline = self._host.next_deadline()
-        if deadline is not None and not self._end.done():
-            delay_s = self._clock.real_s(deadline - self._clock.now_us())
-            self._timer = self._loop.call_later(delay_s, self.dispatch, TICK)
+        if deadline is None or self._end.done():
+            return
+        at_s = self._loop.time() + self._clock.real_s(deadline - self._clock.now_us())
+        if self._timer:
+            if self._timer.when() <= at_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.dispatch(TICK)
 
     def _refuse_scaled_clock(self) -> None:
         board = self._host.controller.board

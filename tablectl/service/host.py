@@ -67,6 +67,8 @@ class Host:
             self._written = max(self._written, event.id)
             released = self._release()
         self._route([*released, (*self._target(event), event)], now_us, out)
+        if isinstance(event, Lost) and self.receiver.trouble:
+            out.append(self.receiver.trouble)  # for people; no core has to know
         return tuple(out)
 
     def next_deadline(self) -> int | None:
@@ -98,6 +100,7 @@ class Host:
 
     def _route(self, events: list[tuple[str, Core, Any]], now_us: int, out: list[Any]) -> None:
         queue = deque(events)
+        stopped = False
         while queue:
             name, core, event = queue.popleft()
             effects = self._call(name, core, event, now_us)
@@ -118,6 +121,7 @@ class Host:
                     # Ahead of everything that was to be sent.
                     self._waiting.clear()
                     queue.appendleft(("session", self.session, effect))
+                    stopped = True
                 elif kind in _TO_SESSION:
                     if kind is ev.Panel:
                         out.append(effect)
@@ -128,6 +132,8 @@ class Host:
                     queue.append(("table", self.controller, effect))
                 else:
                     out.append(effect)
+        if stopped:  # its bytes first: writing an entry wakes the disk's thread, and that takes the processor
+            out.sort(key=lambda effect: not isinstance(effect, hl.Transmit))
 
     def _gated(self, effects: tuple[Any, ...], now_us: int) -> tuple[Any, ...]:
         """Return the session's effects, of which the supervisor sees who the board is and how it ends."""

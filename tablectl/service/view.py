@@ -5,6 +5,7 @@ from typing import Any
 
 from firmware_protocol.texts import Told
 from tablectl.board.port_types import PortTrouble
+from tablectl.remote.trouble import InputTrouble
 from tablectl.service.host import Host
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -12,11 +13,11 @@ from tablectl.texts import LANGUAGES, TEXTS
 from tablectl.trace import encode
 
 
-def status(host: Host) -> dict[str, Any]:
-    """Return the state of the whole table."""
+def status(host: Host, remote_input: str = "", heard: bool = False) -> dict[str, Any]:
+    """Return the state of the whole table; `heard` tells whether the remote's input is open."""
     table, link = host.controller, host.session.link
     board, hand = table.board, table.hand
-    remote = host.receiver.stats()
+    remote, trouble = host.receiver.stats(), host.receiver.trouble
     return {
         "state": table.state,
         "state_text": {lang: TEXTS(f"state.{table.state}", lang) for lang in LANGUAGES},
@@ -48,6 +49,9 @@ def status(host: Host) -> dict[str, Any]:
             "rejects": dict(remote.rejects),
             "foreign": remote.foreign,
             "unknown": remote.unknown,
+            "input": remote_input,
+            "is_open": heard,
+            "why_closed": input_trouble(trouble) if trouble and not heard else None,
         },
     }
 
@@ -77,6 +81,13 @@ def port_trouble(told: PortTrouble) -> dict[str, Any]:
         detail = more.text(lang) if more else told.detail
         text[lang] = TEXTS(f"port.trouble.{told.trouble}", lang, path=told.path, detail=detail)
     return {"reason": told.trouble, "path": told.path, "detail": told.detail, "text": text}
+
+
+def input_trouble(told: InputTrouble) -> dict[str, Any]:
+    """Return why the remote is not heard, in every language."""
+    values = {"path": told.path, "detail": told.detail}
+    text = {lang: TEXTS(f"remote.trouble.{told.trouble}", lang, **values) for lang in LANGUAGES}
+    return {"reason": told.trouble, **values, "text": text}
 
 
 def _stores(host: Host) -> list[str] | None:
@@ -111,6 +122,8 @@ def event(effect: Any, time_us: int) -> dict[str, Any]:
         data = fault(effect.code, effect.values)
     elif name == "PortTrouble":
         data = port_trouble(effect)
+    elif name == "InputTrouble":
+        data = input_trouble(effect)
     elif name == "Refused":
         data["text"] = {lang: TEXTS(effect.reason, lang, **effect.values) for lang in LANGUAGES}
     return {"event": name, "time_us": time_us, **data}

@@ -9,8 +9,9 @@ from firmware_protocol.description import Mouth
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
+from tablectl.table.ledger import per_mouth
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import GiveBack, by_name, conveyor, per_mouth, unseen
+from tablectl.table.sorter import GiveBack, by_name, conveyor, unseen
 
 LOOK_US = 8_000_000
 ENOUGH = 3  # tiles at other eyes while the suspect saw none: that mouth is at fault

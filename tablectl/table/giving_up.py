@@ -13,7 +13,10 @@ from tablectl.table.sorter import GiveBack, by_name, conveyor
 
 
 class GivingUp:
-    """Belts go back to the drum, slots go into the stores, the lifts turn."""
+    """Belts go back to the drum, slots go into the stores, the lifts turn.
+
+    `recorded` is what the stores held by the record: a board that has forgotten it may have it still.
+    """
 
     def __init__(
         self,
@@ -21,11 +24,13 @@ class GivingUp:
         mouths: tuple[Mouth, ...],
         state: BoardState,
         recount: tuple[str, ...],
+        recorded: tuple[int, ...],
     ) -> None:
         self._operations = operations
         self._mouths = mouths
         self._state = state
         self._recount = recount
+        self._recorded = recorded or (0,) * len(state.stored)
         self._back: GiveBack | None = None
         self._filling: set[OpId] | None = None
         self._lifts: Procedure | None = None
@@ -67,8 +72,8 @@ class GivingUp:
         if self._filling:
             return None
         if self._lifts is None:
-            holds = zip(self._mouths, self._state.stored, self._state.unsure, strict=True)
-            full = [mouth for mouth, stored, unsure in holds if stored or unsure]
+            holds = zip(self._mouths, self._state.stored, self._state.unsure, self._recorded, strict=True)
+            full = [mouth for mouth, *words in holds if any(words)]
             self._lifts = Procedure(self._operations, pairs(Verb.STROKE_TURN, full), Trigger.RAISED)
             self._lifts.begin(now_us)
         return self._lifts.advance(now_us)

@@ -12,6 +12,7 @@ from tablectl.table import console
 from tablectl.table.activity import Outcome, Procedure, Step, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, Hello, Verb
+from tablectl.table.ledger import wrong_stores
 from tablectl.table.operations import Operations, Pending
 
 WISH_US = 5_000_000  # who asked is still there; later nothing moves on this wish
@@ -20,7 +21,10 @@ _HELD = {StopReason.DOOR: "E18", StopReason.WIRED: "E17"}
 
 
 class Homing:
-    """Homing; `clear(reason)` asks the board to leave its stop, and a new Hello answers."""
+    """Homing; `clear(reason)` asks the board to leave its stop, and a new Hello answers.
+
+    `stored` is what the stores must hold by the record: a table that is called ready has walls.
+    """
 
     def __init__(
         self,
@@ -30,6 +34,7 @@ class Homing:
         stop: int,
         clear: Callable[[int], None],
         without: tuple[str, ...] = (),
+        stored: tuple[int, ...] = (),
     ) -> None:
         self._operations = operations
         self._hello = hello
@@ -37,6 +42,7 @@ class Homing:
         self._stop = stop
         self._clear = clear
         self._without = without
+        self._stored = stored
         self._let_go = False
         self._tries = 0
         self._wish_us: int | None = None
@@ -75,7 +81,13 @@ class Homing:
         if self._let_go:
             return Trouble("E53", {"sensor": console.LOWER})
         if self._strokes:
-            return self._strokes.advance(now_us)
+            outcome = self._strokes.advance(now_us)
+            wrong = (
+                wrong_stores(self._hello.description.named_mouths, self._stored, self._state)
+                if self._stored and outcome
+                else ""
+            )
+            return Trouble("E23", {"sides": wrong}) if outcome is Trigger.HOMED and wrong else outcome
         held = _HELD.get(StopReason(self._stop)) if self._stop in list(StopReason) else None
         if held and self._tries >= TRIES:
             return Trouble(held)

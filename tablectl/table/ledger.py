@@ -1,7 +1,9 @@
 """The ledger: how many tiles each mouth's store holds, certain or as an interval."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from firmware_protocol.description import Mouth
 from tablectl.table.events import BoardState
 
 
@@ -33,3 +35,18 @@ def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool 
         Count(0 if unsure else stored, stored)
         for stored, unsure in zip(state.stored, state.unsure, strict=True)
     )
+
+
+def wrong_stores(mouths: Iterable[Mouth], tiles: tuple[int, ...], state: BoardState) -> str:
+    """Return which stores do not certainly hold what was ordered, empty where all do."""
+    wrong = {
+        mouth.name: f"{stored}{'?' if unsure else ''}/{wanted}"
+        for mouth, wanted, stored, unsure in zip(mouths, tiles, state.stored, state.unsure, strict=True)
+        if stored != wanted or unsure
+    }
+    return per_mouth(wrong)
+
+
+def per_mouth(counts: dict[str, int] | dict[str, str]) -> str:
+    """Return counts as people read them."""
+    return ", ".join(f"{mouth}: {count}" for mouth, count in counts.items())

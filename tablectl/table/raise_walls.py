@@ -5,8 +5,8 @@ from tablectl.table.activity import Outcome, Procedure, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, Verb
 from tablectl.table.homing import pairs
+from tablectl.table.ledger import per_mouth
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import per_mouth
 
 
 class RaiseWalls:

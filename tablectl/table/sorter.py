@@ -7,6 +7,7 @@ from firmware_protocol.description import Mouth
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
+from tablectl.table.ledger import per_mouth, wrong_stores
 from tablectl.table.operations import Operations, Pending
 
 EMPTY_US = 8_000_000  # no eye has seen a tile: nothing was put in
@@ -215,18 +216,3 @@ def unseen(
         if f"slot.{name}.first" in state.sensors and taken[name] <= began[name]:
             return name
     return None
-
-
-def wrong_stores(mouths: Iterable[Mouth], tiles: tuple[int, ...], state: BoardState) -> str:
-    """Return which stores do not certainly hold what was ordered, empty where all do."""
-    wrong = {
-        mouth.name: f"{stored}{'?' if unsure else ''}/{wanted}"
-        for mouth, wanted, stored, unsure in zip(mouths, tiles, state.stored, state.unsure, strict=True)
-        if stored != wanted or unsure
-    }
-    return per_mouth(wrong)
-
-
-def per_mouth(counts: dict[str, int] | dict[str, str]) -> str:
-    """Return counts as people read them."""
-    return ", ".join(f"{mouth}: {count}" for mouth, count in counts.items())

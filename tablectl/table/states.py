@@ -41,7 +41,12 @@ def activity(new: State, at: Situation) -> Activity | None:
     tiles = order.tiles if order else ()
     match new:
         case State.HOMING:
-            return Homing(operations, at.hello, seen, at.stop, at.clear, at.memory.without)
+            stored = (
+                ()
+                if at.memory.raising or at.memory.mistrust or not at.memory.stored
+                else at.memory.stored.tiles
+            )
+            return Homing(operations, at.hello, seen, at.stop, at.clear, at.memory.without, stored)
         case State.OPENING:
             return Procedure(operations, [[console.up(at.memory.without)]], Trigger.CONSOLE_UP)
         case State.CLOSING | State.ADD_CLOSING:
@@ -49,7 +54,8 @@ def activity(new: State, at: Situation) -> Activity | None:
         case State.ADD_OPENING:
             return Adding(operations, mouths, tiles, seen, at.memory.without)
         case State.GIVING_UP:
-            return GivingUp(operations, mouths, seen, at.memory.recount)
+            recorded = at.memory.stored.tiles if at.memory.stored else ()
+            return GivingUp(operations, mouths, seen, at.memory.recount, recorded)
         case State.HALTING:
             return Procedure(operations, [[STOP_FEEDS]], Trigger.NOTHING)
         case State.RAISING:
