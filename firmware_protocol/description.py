@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 
 from firmware_protocol import soundness
 from firmware_protocol.errors import DescriptionError
-from firmware_protocol.parts import Part, PartKind
+from firmware_protocol.parts import Mouth, Part, PartKind
 from firmware_protocol.texts import shown
 
-__all__ = ["FORMAT", "Description", "Part", "PartKind"]
+__all__ = ["FORMAT", "Description", "Mouth", "Part", "PartKind"]
 
 FORMAT = 1
 _MAX_SIZE = 16_384  # decompressed; a description of 30 parts and 50 sensors has about 3,000 bytes
@@ -24,7 +24,8 @@ _MAX_SIZE = 16_384  # decompressed; a description of 30 parts and 50 sensors has
 class Description:
     """A board and its table.
 
-    A part's id on the wire is its index in `parts`; sensors, keys and lamps are bits by their index.
+    A part's id on the wire is its index in `parts`, a mouth's that of its conveyor among the conveyors;
+    sensors, keys and lamps are bits by their index.
     """
 
     table: str
@@ -34,7 +35,7 @@ class Description:
     keys: tuple[str, ...]
     lamps: tuple[str, ...]
     mouths: int
-    capacity: tuple[int, ...]  # stacks a side holds, sides S1…S4
+    capacity: tuple[int, ...]  # stacks that each mouth's store holds
     dice: str  # "display" | "pan"
     max_total_ma: int
     max_lease_ms: int
@@ -50,6 +51,12 @@ class Description:
     def names(self, kind: PartKind) -> tuple[str, ...]:
         """Return the names of all parts of one kind, in the order of their ids."""
         return tuple(p.name for p in self.parts if p.kind is kind)
+
+    @property
+    def named_mouths(self) -> tuple[Mouth, ...]:
+        """Return the mouths in the order of their ids."""
+        conveyors = (part for part in self.parts if part.kind is PartKind.CONVEYOR)
+        return tuple(Mouth.named(p.mouth, n) for p, n in zip(conveyors, self.capacity, strict=True))
 
     def to_bytes(self) -> bytes:
         """Return the compressed form that goes over the wire."""

@@ -3,7 +3,7 @@
 import zlib
 from enum import StrEnum
 
-from firmware_protocol import frames
+from firmware_protocol import frames, reports
 from firmware_protocol.codes import MINOR, VERSION, FrameKind, StopReason
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description
@@ -80,7 +80,7 @@ class HostLink:
         self._fetch = DescriptionFetch()
         self._session: HostSession | None = None  # kept while stopping: the answer settles its orders
         self._hello: HelloAck | None = None
-        self._mouths = 0  # as the board has described itself
+        self._described: Description | None = None
         self._nonce = 0
         self._greetings = 0
         self._hellos = 0
@@ -162,14 +162,15 @@ class HostLink:
 
     def _emit(self, effect: HostEffect) -> None:
         counts = getattr(effect.message, "counts", None) if isinstance(effect, Incoming) else None
-        if counts is not None and len(counts) != 2 * self._mouths:
-            self._refuse_counts(counts)
+        if counts is not None and self._described and len(counts) != reports.size(self._described):
+            self._refuse_counts(counts, self._described)
         else:
             self._out.append(effect)
 
-    def _refuse_counts(self, counts: bytes) -> None:
+    def _refuse_counts(self, counts: bytes, described: Description) -> None:
         # What counts other mouths than it has described cannot be asked where the tiles are.
-        values = {"found": len(counts), "mouths": self._mouths}
+        values = {"found": len(counts), "wanted": reports.size(described)}
+        values |= {"mouths": described.mouths, "sensors": len(described.sensors)}
         self._refuse(DownReason.DESCRIPTION, "description.counts", **values)
 
     def _command(self, message: Message) -> None:
@@ -331,9 +332,9 @@ class HostLink:
 
     def _up(self, description: Description) -> None:
         if self._hello and self._session:
-            self._mouths = description.mouths
-            if len(self._hello.counts) != 2 * self._mouths:
-                self._refuse_counts(self._hello.counts)
+            self._described = description
+            if len(self._hello.counts) != reports.size(description):
+                self._refuse_counts(self._hello.counts, description)
                 return
             self._state = _State.UP
             self._session.up = True

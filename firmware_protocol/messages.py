@@ -39,7 +39,8 @@ class HelloAck(Message):
 
     `op` and `part` name the move in progress, as the non-volatile memory has it. `stop` is the StopReason
     that is latched and `stop_number` counts latches, so that an old CLEAR cannot leave a new stop. `counts`
-    are two bytes per mouth: tiles taken at the eye and tiles pushed into the store since it was last emptied.
+    are two bytes per mouth: tiles taken at the eye and tiles pushed into the store since it was last emptied;
+    behind them the bits of the sensors from the 33rd on, eight a byte, where there are so many.
     """
 
     nonce: int

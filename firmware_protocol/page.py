@@ -80,6 +80,12 @@ GOLDEN: tuple[tuple[str, bytes], ...] = (
         ),
     ),
     (
+        "STATUS of eight mouths and 52 sensors, each mouth 13 taken and 12 stored, sensors 0 and 50 on",
+        frames.build_plain(
+            m.Status(3500, 1, bytes((13, 12) * 8) + (1 << 18).to_bytes(3, "little")), _SESSION
+        ),
+    ),
+    (
         "EVENT 2, oldest 1: key 0 down",
         frames.build(FrameKind.EVENT, bytes((2, 1)) + m.KeyEvent(0, 0, 4000).numbered(), _SESSION, 0, 4),
     ),

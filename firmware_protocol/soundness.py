@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from firmware_protocol.errors import DescriptionError
-from firmware_protocol.parts import CENTRAL, ENDS, Part, PartKind
+from firmware_protocol.parts import CENTRAL, ENDS, HAND, MOST_STACKS, WALL, Part, PartKind
 from firmware_protocol.texts import shown
 from firmware_protocol.timing import PING_US
 
@@ -12,14 +12,13 @@ if TYPE_CHECKING:
     from firmware_protocol.description import Description
 
 SIDES = range(1, 5)
-MOUTHS = (4, 8)
+MOUTHS = {4: (WALL,), 8: (WALL, HAND)}  # what a table's mouths do, one of each at every side
 DICE = ("display", "pan")
 KEYS = ("lift.1", "lift.2", *(f"dice.S{n}" for n in SIDES))
 NAME_LENGTH = 64
 STOP_LINE = "stop.line"
-_COUNTED = 63  # tiles of a mouth: the low six bits of the second byte of its counts
 
-MOST = {"sensors": 32, "lamps": 32, "keys": 8}  # the bits that the wire has for each
+MOST = {"sensors": 64, "lamps": 32, "keys": 8}  # the bits that the wire has for each
 # Milliseconds. A board that is silent sooner than two pings stops at one that is lost; a lease shorter than
 # half a second ends between two renewals; what takes a minute is no stroke of this machine.
 TIMES = {"max_lease_ms": (500, 65_535), "silence_ms": (2 * PING_US // 1000, 10_000)}
@@ -68,12 +67,12 @@ def _repeated(names: Iterable[str]) -> Iterator[str]:
 def _numbers(found: "Description") -> None:
     if found.mouths not in MOUTHS:
         raise DescriptionError("description.mouths", found=found.mouths)
-    if len(found.capacity) != len(SIDES):
-        raise DescriptionError("description.sides", found=len(found.capacity))
-    most = _COUNTED * found.mouths // len(SIDES) // 2
-    for side, stacks in zip(SIDES, found.capacity, strict=True):
-        if stacks > most:
-            raise DescriptionError("description.capacity", side=f"S{side}", found=stacks, limit=most)
+    if len(found.capacity) != found.mouths:
+        raise DescriptionError("description.stores", found=len(found.capacity), wanted=found.mouths)
+    for n, stacks in enumerate(found.capacity):
+        if stacks > MOST_STACKS:
+            values = {"found": stacks, "limit": MOST_STACKS}
+            raise DescriptionError("description.capacity", store=f"capacity[{n}]", **values)
     for field, (low, high) in TIMES.items():
         if not low <= (value := getattr(found, field)) <= high:
             raise DescriptionError("description.time", field=field, found=value, low=low, high=high)
@@ -84,9 +83,10 @@ def _part(part: Part, found: "Description") -> None:
     central = part.kind in CENTRAL
     if part.side not in ((0,) if central else SIDES):
         raise DescriptionError("description.side", part=name, side=part.side)
-    begins = part.kind if central else f"{part.kind}.S{part.side}"
-    if not part.name.startswith(begins):
-        raise DescriptionError("description.part_name", part=name, begins=begins)
+    mouths = MOUTHS[found.mouths]
+    names = [part.kind.value] if central else [f"{part.kind}.{does}{part.side}" for does in mouths]
+    if part.name not in names:
+        raise DescriptionError("description.part_name", part=name, known=", ".join(names))
     if not ends and part.stroke_ms:
         raise DescriptionError("description.no_ends", part=name, found=part.stroke_ms)
     low, high = STROKE_MS
@@ -104,10 +104,10 @@ def _part(part: Part, found: "Description") -> None:
 def _mouths(found: "Description") -> None:
     if STOP_LINE not in found.sensors:
         raise DescriptionError("description.stop_line", sensor=STOP_LINE)
-    each = found.mouths // len(SIDES)
+    each = len(MOUTHS[found.mouths])
     for kind in PartKind:
         for side in (0,) if kind in CENTRAL else SIDES:
-            wanted = each if kind in (PartKind.CONVEYOR, PartKind.STACKER) else 1
+            wanted = 1 if kind in CENTRAL else each
             has = sum(part.kind is kind and part.side == side for part in found.parts)
             if has != wanted:
                 key = "description.central" if kind in CENTRAL else "description.at_side"

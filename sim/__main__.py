@@ -8,8 +8,7 @@ import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
 from sim.faults import FaultSpecError
-from sim.mechanics.machine import SIDES
-from sim.model import ModelError, load
+from sim.model import ModelError, load, names
 from sim.process import Process, ProcessOptions
 from sim.table import TableOptions
 from sim.texts import TEXTS
@@ -22,13 +21,14 @@ def _text(key: str) -> str:
     return TEXTS(f"sim.{key}", _LANG)
 
 
-def _walls(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
-    """Return the tiles of each side's wall as players know them; none where they mend nothing."""
+def _walls(value: str | None, mouths: int) -> tuple[int, ...]:
+    """Return the tiles of each wall, and hand, as players know them; none where they mend nothing."""
     if value is None:
         return ()
     numbers = value.split(",")
-    if len(numbers) != len(SIDES) or not all(n.isdecimal() for n in numbers):
-        raise click.BadParameter(TEXTS("sim.bad_walls", _LANG, found=value))
+    if len(numbers) != mouths or not all(n.isdecimal() for n in numbers):
+        said = TEXTS("sim.bad_walls", _LANG, found=value, mouths=mouths)
+        raise click.BadParameter(said, param_hint="--repair")
     return tuple(map(int, numbers))
 
 
@@ -36,7 +36,7 @@ def _walls(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--pty", type=click.Path(path_type=Path), required=True, help=_text("pty"))
 @click.option("--lirc", type=click.Path(path_type=Path), help=_text("lirc"))
 @click.option("--control", type=click.Path(path_type=Path), help=_text("control"))
-@click.option("--table", type=click.Choice(["four-mouth"]), default="four-mouth", help=_text("table"))
+@click.option("--table", type=click.Choice(names()), default="four-mouth", help=_text("table"))
 @click.option("--model", metavar="FILE", help=_text("model"))
 @click.option("--speed", type=click.FloatRange(0.1, 20), default=1.0, help=_text("speed"))
 @click.option("--seed", type=int, default=0, help=_text("seed"))
@@ -44,7 +44,7 @@ def _walls(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--sets", type=click.IntRange(1, 2), default=2, help=_text("sets"))
 @click.option("--hands", type=click.IntRange(0), default=0, help=_text("hands"))
 @click.option("--play-s", type=click.FloatRange(0), default=20.0, help=_text("play_s"))
-@click.option("--repair", metavar="N,N,N,N", callback=_walls, help=_text("repair"))
+@click.option("--repair", metavar="N,N,N,N", help=_text("repair"))
 @click.option("--fault", "faults", multiple=True, help=_text("fault"))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=_text("lang"))
 def main(
@@ -59,12 +59,13 @@ def main(
     sets: int,
     hands: int,
     play_s: float,
-    repair: tuple[int, ...],
+    repair: str | None,
     faults: tuple[str, ...],
     lang: str,
 ) -> None:
     """Start the simulated table and serve until it is told to end."""
     try:
+        machine = load(model or table)
         options = TableOptions(
             tiles=tiles,
             sets=sets,
@@ -73,8 +74,8 @@ def main(
             seed=seed,
             faults=faults,
             repair=bool(repair),
-            complete=repair,
-            model=load(model or table),
+            complete=_walls(repair, machine.mouths),
+            model=machine,
         )
         process = Process(ProcessOptions(pty, lirc, control, speed), options, boot_id=seed & 0xFFFFFFFF)
     except FaultSpecError as error:

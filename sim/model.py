@@ -1,11 +1,13 @@
 """What a machine is like: every parameter of a model, read from one documented TOML file."""
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 FOLDER = Path(__file__).parent / "models"
+SIDES = (1, 2, 3, 4)
 _T = TypeVar("_T")
 
 
@@ -71,9 +73,30 @@ class CurrentModel:
 
 @dataclass(frozen=True, slots=True)
 class StoreModel:
-    """What a side holds."""
+    """What the store of a wall holds."""
 
     stacks: int
+
+
+@dataclass(frozen=True, slots=True)
+class HandModel:
+    """What is different where a mouth serves hands."""
+
+    stacks: int
+    lift_ms: int
+    lift_ma: int
+
+
+@dataclass(frozen=True, slots=True)
+class MouthSpec:
+    """One mouth of a table: what it is for, its side, how much its store holds, what its lift is like."""
+
+    name: str
+    side: int
+    hand: bool  # it serves a hand; else it builds a wall
+    stacks: int
+    lift_ms: int
+    lift_ma: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,16 @@ class MachineModel:
     travel: TravelModel
     current: CurrentModel
     store: StoreModel
+    hand: HandModel | None = None  # where there are mouths that serve hands
+
+    @property
+    def each_mouth(self) -> tuple[MouthSpec, ...]:
+        """Return the mouths: one at every side that builds its wall, then one that serves its hand."""
+        walls, hands = (self.store.stacks, self.travel.lift_ms, self.current.lift_ma), self.hand
+        found = [MouthSpec(f"S{side}", side, False, *walls) for side in SIDES]
+        if hands:
+            found += [MouthSpec(f"H{n}", n, True, hands.stacks, hands.lift_ms, hands.lift_ma) for n in SIDES]
+        return tuple(found)
 
 
 def load(name: str | Path) -> MachineModel:
@@ -111,9 +144,11 @@ def names() -> tuple[str, ...]:
 
 def _check(model: MachineModel, file: str) -> None:
     """Refuse what each value allows and no table can be."""
-    eye, current = model.eye, model.current
+    eye, current, hands = model.eye, model.current, model.hand.stacks if model.hand else 0
     wrong = {
         f"mouths is {model.mouths}; there are tables with 4 and with 8": model.mouths not in (4, 8),
+        f"mouths is {model.mouths}; [hand] stands where it is 8": (model.mouths == 8)
+        != (model.hand is not None),
         f"mouth.belt_tiles is {model.mouth.belt_tiles}; a belt holds 2 tiles or more": model.mouth.belt_tiles
         < 2,
         f"eye.threshold_mv is {eye.threshold_mv}; it must lie between dark_mv and tile_mv": not (
@@ -126,6 +161,7 @@ def _check(model: MachineModel, file: str) -> None:
             current.brown_out_ma <= current.limit_ma
         ),
         f"store.stacks is {model.store.stacks}; a board counts to 31 stacks": model.store.stacks > 31,
+        f"hand.stacks is {hands}; a board counts to 31 stacks": hands > 31,
     }
     for why, holds in wrong.items():
         if holds:
@@ -140,12 +176,16 @@ def _read(cls: type[_T], table: dict[str, Any], file: str, path: str) -> _T:
     values: dict[str, Any] = {}
     for each in fields(cls):  # type: ignore[arg-type]
         if each.name not in table:
+            if each.default is not MISSING:
+                continue
             raise ModelError(f"{file}: {path}{each.name} is missing")
         values[each.name] = _value(wanted[each.name], table[each.name], file, f"{path}{each.name}")
     return cls(**values)
 
 
 def _value(kind: Any, value: Any, file: str, path: str) -> Any:
+    if isinstance(kind, UnionType):
+        kind = get_args(kind)[0]  # what may be left out is of its kind where it stands
     if isinstance(value, dict):
         if kind in (int, float, str):
             raise ModelError(f"{file}: {path} is a table, not a {kind.__name__}")

@@ -6,7 +6,7 @@ They know of the machine only what people see: the display, the console, the wal
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sim.agenda import Agenda, Entry
 from sim.mechanics.machine import Machine
@@ -18,7 +18,8 @@ SWITCHED_OFF_US = 4_000_000
 PATIENCE_US = 6_000_000  # a key that did nothing is pressed again, as people do
 _BREAK = re.compile(r"[ESUN][ 0-9]{2}[0-9]")  # the display has no W: West is U
 _FAULT = re.compile(r"E[0-9]{2} ")
-_WASHES = re.compile(r" *[0-9]+|dicE|d  [ESUN]")  # what is shown while a set is washed
+_SERVED = "hAnd"  # the display says that the hands were served
+_WASHES = re.compile(rf" *[0-9]+|dicE|d  [ESUN]|{_SERVED}")  # what is shown while a set is washed
 _SENSOR = "E53 "  # an end sensor was found dead: it is believed again when the table was off and on
 _LIFT = "E41 "  # the display says that a lift does not come home
 _MISSING = ("E21 ", "E25 ")  # the display says that tiles are missing
@@ -27,10 +28,14 @@ _SEATS = {"E": "DICE_EAST", "S": "DICE_SOUTH", "U": "DICE_WEST", "N": "DICE_NORT
 
 @dataclass(frozen=True, slots=True)
 class WallsSeen:
-    """The walls as they stood when the players took them: tile numbers per side, in the order pushed."""
+    """The walls as they stood when the players took them: tile numbers per side, in the order pushed.
+
+    `hands` are those that the machine has served, per side.
+    """
 
     back: str
     walls: tuple[tuple[int, ...], ...]
+    hands: tuple[tuple[int, ...], ...] = ()
 
     @property
     def stacks(self) -> tuple[int, ...]:
@@ -70,6 +75,7 @@ class Players:
         self._display = ""
         self._playing = False
         self._pulled = False
+        self._served: tuple[tuple[int, ...], ...] = ()  # the hands that were taken from their trays
         self._pushed = False
         self._last_key = ""
         self._last_fault = ""
@@ -100,6 +106,8 @@ class Players:
                 self._last_fault = display
             if display == "outP":
                 self._given_up, self._pulled, self._playing = True, False, False
+            if display == _SERVED or _BREAK.fullmatch(display):
+                self._reach_for_hands()
             self._consider()
 
     def console(self, is_up: bool) -> None:
@@ -333,17 +341,34 @@ class Players:
         self._consider()
 
     def _pull_walls(self) -> None:
-        sides = self._machine.sides
+        # Hands stay on their trays until the table says that they are hands.
+        sides = [s for s in self._machine.sides if self._given_up or not s.spec.hand]
         walls = tuple(tuple(t.number for t in s.wall.tiles) for s in sides)
         backs = [t.back for s in sides for t in s.wall.tiles]
         for side in sides:
             side.pull_wall(self.table)
         if not self._given_up:
-            self.seen.append(WallsSeen("+".join(sorted(set(backs))), walls))
+            self.seen.append(WallsSeen("+".join(sorted(set(backs))), walls, self._served))
             self._in_play = _most(backs)
             self._pulled = True
-        self._given_up = False
+        self._given_up, self._served = False, ()
         self._consider()
+
+    def _reach_for_hands(self) -> None:
+        if not self.done and any(s.spec.hand and s.wall.tiles for s in self._machine.sides):
+            self._agenda.after(self._moment(0.5, 1.5), self._take_hands)
+
+    def _take_hands(self) -> None:
+        trays = [s for s in self._machine.sides if s.spec.hand]
+        hands = tuple(tuple(t.number for t in s.wall.tiles) for s in trays)
+        if not any(hands):
+            return
+        for tray in trays:
+            tray.pull_wall(self.table)
+        if self._pulled:
+            self.seen[-1] = replace(self.seen[-1], hands=hands)
+        else:
+            self._served = hands
 
     def _pull_what_is_in_the_way(self) -> None:
         """Take off the walls under which a lift is held: it has more to bring up."""

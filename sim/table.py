@@ -190,7 +190,10 @@ class SimTable:
         self.silence.look()
         return {
             "places": {p.name: [t.number for t in p.tiles] for p in self.places()},
-            "hands": [{"back": s.back, "walls": s.walls, "stacks": s.stacks} for s in self.players.seen],
+            "hands": [
+                {"back": s.back, "walls": s.walls, "stacks": s.stacks, "served": s.hands}
+                for s in self.players.seen
+            ],
             "hands_played": self.players.hands_played,
             "violations": list(self.machine.violations),
             "driven": list(self.machine.driven),
@@ -205,7 +208,7 @@ class SimTable:
     def _told(self, move: Move) -> str:
         """Return a command that moved something as verb and part."""
         if isinstance(move, m.Fill):
-            return f"fill conveyor.S{move.mouth + 1}"
+            return f"fill conveyor.{self.board.description.named_mouths[move.mouth].name}"
         return f"{type(move).__name__.lower()} {self.board.description.parts[move.part].name}"
 
     def places(self) -> tuple[Place, ...]:

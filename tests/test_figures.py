@@ -60,7 +60,7 @@ def test_a_missed_bound_is_told_by_the_exit_status(
 ) -> None:
     against = (Against("asked", 5.0, Rule.LEAST), Against("key", 7.0, Rule.MOST), Against("echo", 100.0))
     figure = Figure("nec", value, "s", against, 0.0)
-    monkeypatch.setattr(figures, "measures", lambda quick: (lambda: (figure,),))
+    monkeypatch.setattr(figures, "measures", lambda quick, model: (lambda: (figure,),))
     assert figures.main([]) == (not kept)
     assert ("MISSED" in capsys.readouterr().out) == (not kept)
 

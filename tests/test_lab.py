@@ -130,8 +130,8 @@ number offset old op operations order ordered_us out_of_order outcome over overs
 payload pending phase play port ports product raising ready reason received record_jog recount remedy remote
 resent reset_cause result retransmitted round round_wind rule rx_window seat seen sensor sensors sent
 sent_us sequence session sessions sets severity side silence_ms simulated since slowed socket source speed
-stack standing state stop stop_number stopped stopping stored strangers streak stroke_ms table taken takes
-throws tiles time_us timeouts timing to took_us total trouble uid unknown unsure urgent usb user_code
+stack stacks standing state stop stop_number stopped stopping stored strangers streak stroke_ms table taken
+takes throws tiles time_us timeouts timing to took_us total trouble uid unknown unsure urgent usb user_code
 user_codes values vendor verb version wall warned wash washed_us when why winners wins without
 """
 

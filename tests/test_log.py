@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from helpers import api, homed, panel, put_in, run_for, run_to
+from helpers import api, homed, panel, put_in, run_for, run_to, standing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import Table, unprivileged, wait_for
 
 from sim.lab.rig import Rig
+from sim.model import load
 from sim.table import Fault, Mend
 from tablectl.cli.log import Noted, check, parse_time
 from tablectl.cli.main import main
@@ -367,9 +368,15 @@ def eventful() -> list[Entry]:
     return [start, *entries_of(r)]
 
 
+def served() -> list[Entry]:
+    """Return what a table wrote down that has served the hands."""
+    r = standing("riichi", model=load("eight-mouth"))
+    return [entry for entry in entries_of(r) if entry.kind == "served"]
+
+
 @pytest.fixture(scope="module")
 def everything() -> list[Entry]:
-    return eventful()
+    return [*eventful(), *served()]
 
 
 def test_the_eventful_table_leaves_no_kind_of_entry_out(everything: list[Entry]) -> None:
@@ -396,6 +403,7 @@ def test_what_people_ask_a_journal_for_is_not_left_out(everything: list[Entry]) 
     text = "\n".join(words.line(e) for e in everything)
     for said in (
         "daemon started: version 1, rule riichi", "START pressed by panel key lift.1", "remote 0x00",
+        "hands served, side S1 deals; play begins with the wall of S1, stack 1",
         "DICE pressed by local user 1000", "dice ", "break the wall of", "settings: side S2 deals",
         "settings: rule ", "settings: the service door was opened", "FAULT E18", "warning E66",
         "user code 0x01, key 0x83", "a key without a meaning on remote 0x00: 0x83",

@@ -10,17 +10,20 @@ from sim.agenda import Agenda
 from sim.mechanics.crank import TURN, WINDOW, Crank
 from sim.mechanics.machine import BROWN_OUT_US, Machine
 from sim.mechanics.motor import RUN_SHARE, STALL_FACTOR, STALL_SEEN_US, Motor
-from sim.model import load
+from sim.model import MachineModel, load
 from sim.tiles import SETS, Place, Tile, lay_out
 from sim.world import World
 
 S = 1_000_000
 MODEL = load("four-mouth")
+EIGHT = load("eight-mouth")
 
 
-def machine(seed: int = 0, tiles: int = 136) -> tuple[Agenda, Machine, list[Tile]]:
+def machine(
+    seed: int = 0, tiles: int = 136, model: MachineModel = MODEL
+) -> tuple[Agenda, Machine, list[Tile]]:
     agenda = Agenda()
-    made = Machine(agenda, MODEL, seed)
+    made = Machine(agenda, model, seed)
     return agenda, made, lay_out(SETS[tiles], "A", made.drum.place)
 
 
@@ -31,15 +34,21 @@ def check_places(made: Machine, tiles: list[Tile], *more: Place) -> None:
     assert all(t in t.place.tiles for t in tiles)
 
 
-PARTS = ["drum", "console"] + [f"{k}.S{n}" for k in ("conveyor", "stacker", "lift") for n in (1, 2, 3, 4)]
+KINDS = ("conveyor", "stacker", "lift")
 CHANCES = ["drive", "plug", "seize", "late", "jam", "block", "door", "pull", "sensor"]
-ORDERS = st.tuples(
-    st.sampled_from(PARTS),
-    st.sampled_from([-1, 0, 1]),
-    st.integers(0, 3_000_000),
-    st.booleans(),
-    st.just("drive") | st.sampled_from(CHANCES),
-)
+
+
+def orders_for(*mouths: str) -> st.SearchStrategy[list[tuple[str, int, int, bool, str]]]:
+    """Return random programs for a table with these mouths."""
+    parts = ["drum", "console", *(f"{kind}.{mouth}" for kind in KINDS for mouth in mouths)]
+    order = st.tuples(
+        st.sampled_from(parts),
+        st.sampled_from([-1, 0, 1]),
+        st.integers(0, 3_000_000),
+        st.booleans(),
+        st.just("drive") | st.sampled_from(CHANCES),
+    )
+    return st.lists(order, max_size=40)
 
 
 def happen(made: Machine, what: str, part: str, direction: int, on: bool, table: Place) -> None:
@@ -65,15 +74,21 @@ def happen(made: Machine, what: str, part: str, direction: int, on: bool, table:
         case _:
             made.drive(part, direction)
             if part.startswith("conveyor."):
-                made.open_gate(int(part[-1]), on)
+                made.open_gate(part.partition(".")[2], on)
 
 
+@pytest.mark.parametrize(
+    ("model", "mouths"),
+    [(MODEL, ("S1", "S2", "S3", "S4")), (EIGHT, ("S1", "S3", "H1", "H2", "H3"))],
+    ids=["four", "eight"],
+)
 @settings(max_examples=60)
-@given(st.lists(ORDERS, max_size=40), st.integers(0, 99))
+@given(data=st.data(), seed=st.integers(0, 99))
 def test_no_program_of_motors_loses_or_doubles_a_tile(
-    orders: list[tuple[str, int, int, bool, str]], seed: int
+    model: MachineModel, mouths: tuple[str, ...], data: st.DataObject, seed: int
 ) -> None:
-    agenda, made, tiles = machine(seed)
+    orders = data.draw(orders_for(*mouths))
+    agenda, made, tiles = machine(seed, model=model)
     table = Place("table")
     for part, direction, wait_us, on, what in orders:
         happen(made, what, part, direction, on, table)
@@ -82,7 +97,7 @@ def test_no_program_of_motors_loses_or_doubles_a_tile(
         for side in made.sides:
             assert len(side.mouth.slot) <= 2
             assert len(side.mouth.belt) <= MODEL.mouth.belt_tiles
-            assert len(side.store) <= 2 * MODEL.store.stacks + 1
+            assert len(side.store) <= 2 * side.spec.stacks + 1
             assert not (
                 side.stacker.on[f"stacker.{side.name}.open"]
                 and side.stacker.on[f"stacker.{side.name}.closed"]
@@ -92,7 +107,7 @@ def test_no_program_of_motors_loses_or_doubles_a_tile(
 
 def test_a_drum_that_stands_gives_no_tile() -> None:
     agenda, made, _ = machine()
-    made.open_gate(1, True)
+    made.open_gate("S1", True)
     made.drive("conveyor.S1", 1)
     agenda.run_until(20 * S)
     assert len(made.drum.place) == 136
@@ -111,7 +126,7 @@ def test_a_full_belt_takes_no_more_until_the_slot_is_pushed() -> None:
     full: list[tuple[str, bool]] = []
     made.on_sensor = lambda name, active: full.append((name, active)) if name.startswith("belt") else None
     made.drive("drum", 1)
-    made.open_gate(1, True)
+    made.open_gate("S1", True)
     made.drive("conveyor.S1", 1)
     agenda.run_until(20 * S)
     side = made.sides[0]
@@ -128,7 +143,7 @@ def test_a_belt_that_runs_back_returns_its_tiles_to_the_drum() -> None:
     eyes: list[int] = []
     made.on_eye = lambda side, peaks, direction: eyes.append(direction)
     made.drive("drum", 1)
-    made.open_gate(2, True)
+    made.open_gate("S2", True)
     made.drive("conveyor.S2", 1)
     agenda.run_until(20 * S)
     made.drive("conveyor.S2", -1)
@@ -146,7 +161,7 @@ def test_the_last_tiles_come_slower_than_the_first() -> None:
         made.on_eye = lambda side, peaks, direction, a=agenda, t=times: t.append(a.now_us)  # type: ignore[misc]
         made.drive("drum", 1)
         for n in (1, 2, 3, 4):
-            made.open_gate(n, True)
+            made.open_gate(f"S{n}", True)
             made.drive(f"conveyor.S{n}", 1)
         for _ in range(400):
             agenda.run_until(agenda.now_us + 100_000)
@@ -187,7 +202,7 @@ def test_a_console_is_down_by_its_height_and_not_by_the_window_of_its_sensor(
 def test_a_motor_that_is_fed_past_the_door_is_the_only_one_with_power_and_no_other_cut_is_passed() -> None:
     _, made, _ = machine()
     made.open_door(True)
-    for part in PARTS:
+    for part in made.motors:
         made.drive(part, 1)
     assert made.current_ma == 0
     made.bridge_door("lift.S2", True)

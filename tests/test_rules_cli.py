@@ -17,7 +17,7 @@ from helpers import STACKS, TILES
 from tablectl.cli.columns import folded
 from tablectl.cli.main import main
 from tablectl.cli.rules_show import page, why
-from tablectl.rules.model import Draw, From, Last, Measure, PassedBy, RuleSet, WallBy, Win
+from tablectl.rules.model import Draw, From, Last, Measure, PassedBy, RuleSet, Served, StartBy, WallBy, Win
 from tablectl.rules.ruleset import available, load
 from tablectl.texts import LANGUAGES, TEXTS
 
@@ -196,6 +196,7 @@ def variants() -> list[RuleSet]:
     changes += [{"dealing": each, "players": (0, 1, 2)} for each in dealing]
     changes += [{"tail": each} for each in tail] + [{"next_dealer": each} for each in after]
     changes.append({"wall_tiles": (36, 35, 36, 37)})
+    changes += [{"served": Served(13, (23, 23, 23, 23), start, 0)} for start in StartBy]
     changes.append({"tiles": dataclasses.replace(rule.tiles, in_play=71, left_in_drum=73)})
     return [dataclasses.replace(rule, **change) for change in changes]
 

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import re
 import string
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from tablectl.rules.tiles import CLASSES, composition
 from tablectl.tables import Table
 from tablectl.texts import LANGUAGES, TEXTS
 
-GOOD = (DATA / "riichi.toml").read_text(encoding="utf-8")
+SERVED = (DATA / "riichi.toml").read_text(encoding="utf-8")
+# The same file without a word on hands that are served.
+GOOD = re.sub(r'\[served\](.+\n)+\n|"served.*\n', "", SERVED)
 
 
 def refused(text: str | bytes, key: str, *told: str) -> TablectlError:
@@ -247,3 +250,34 @@ def test_no_message_is_missing_unused_or_filled_in_one_language_only() -> None:
 def test_a_path_through_a_value_does_not_find_anything() -> None:
     table = Table({"a": {"b": 1}}, "x.toml", "rules")
     assert (table.at("a.b"), table.at("a.b.c"), table.at("c")) == (1, None, None)
+
+
+# --- hands that are served ----------------------------------------------------------------------------------
+
+
+def test_a_rule_without_a_word_on_serving_serves_nothing() -> None:
+    assert "served" not in GOOD
+    assert parse(GOOD.encode(), "riichi.toml").served is None
+    served = parse(SERVED.encode(), "riichi.toml").served
+    assert served is not None
+    assert (served.hand, served.tiles, served.start, served.passed) == (13, (20, 20, 22, 22), "dealer", 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ("hand = 13\ntiles", "hand = 14\ntiles", "rules.served_hand", "14"),
+        ("[20, 20, 22, 22]", "[20, 20, 22, 24]", "rules.served_sum", "138"),
+        ("[20, 20, 22, 22]", "[20, 20, 22]", "rules.wrong_type", "served.tiles"),
+        ('{ seat = "dealer", passed = 0 }', "7", "rules.wrong_type", "served.start"),
+        ('seat = "dealer"', 'seat = "winner"', "rules.unknown_choice", "served.start.seat"),
+        ("passed = 0", "passed = -1", "rules.out_of_range", "served.start.passed"),
+        (", passed = 0", "", "rules.missing_key", "served.start.passed"),
+        ('"dealer", passed', '"dice", passed', "rules.unknown_key", "served.start.passed"),
+    ],
+)
+def test_hands_that_cannot_be_served_so_are_not_taken_for_a_rule(
+    old: str, new: str, key: str, told: str
+) -> None:
+    assert SERVED.count(old) == 1
+    refused(SERVED.replace(old, new), key, told)

@@ -8,25 +8,28 @@ from typing import get_type_hints
 import pytest
 
 from sim.board.describe import describe
-from sim.model import FOLDER, MachineModel, ModelError, load, names
+from sim.model import FOLDER, HandModel, MachineModel, ModelError, load, names
 
 TEXT = (FOLDER / "four-mouth.toml").read_text(encoding="utf-8")
+EIGHT = (FOLDER / "eight-mouth.toml").read_text(encoding="utf-8")
 
 
 def test_every_model_that_comes_with_the_simulator_can_be_described() -> None:
-    assert "four-mouth" in names()
+    assert set(names()) >= {"four-mouth", "eight-mouth"}
     for name in names():
         description = describe(load(name))
         description.check()
         assert description.table == name
 
 
-def test_no_parameter_stands_in_the_file_without_its_unit_or_range() -> None:
-    for cls in (MachineModel, *get_type_hints(MachineModel).values()):
+@pytest.mark.parametrize(("text", "more"), [(TEXT, ()), (EIGHT, (HandModel,))], ids=["four", "eight"])
+def test_no_parameter_stands_in_the_file_without_its_unit_or_range(text: str, more: tuple[type, ...]) -> None:
+    for cls in (MachineModel, *get_type_hints(MachineModel).values(), *more):
         if is_dataclass(cls):
             for field in fields(cls):
-                assert f"\n{field.name} = " in TEXT or f"[{field.name}]" in TEXT
-    for name, value in re.findall(r"^(\w+) = ([0-9]+)\b(?!\.)", TEXT, re.MULTILINE):
+                left_out = field.name == "hand" and not more
+                assert left_out or f"\n{field.name} = " in text or f"[{field.name}]" in text
+    for name, value in re.findall(r"^(\w+) = ([0-9]+)\b(?!\.)", text, re.MULTILINE):
         assert name.endswith(("_ms", "_mv", "_ma", "tiles", "stacks", "mouths")), f"{name} = {value}"
 
 
@@ -48,6 +51,14 @@ def test_no_parameter_stands_in_the_file_without_its_unit_or_range() -> None:
         ("stacks = 20", "stacks = 32", "store.stacks is 32"),
         ("threshold_mv = 1500", "threshold_mv = 500", "eye.threshold_mv is 500"),
         ("[store]\n", "store = 3\n[stored]\n", "store"),
+        ("mouths = 4", "mouths = 8", "mouths is 8; [hand] stands where it is 8"),
+        (
+            "[store]\n",
+            "[hand]\nstacks = 8\nlift_ms = 9\nlift_ma = 9\n[store]\n",
+            "[hand] stands where it is 8",
+        ),
+        ("[store]\n", "[hand]\nstacks = 8\nlift_ms = 9\n[store]\n", "hand.lift_ma is missing"),
+        ("[store]\n", "hand = 8\n[store]\n", "hand"),
     ],
 )
 def test_a_model_that_no_table_can_be_is_refused_with_file_key_and_reason(
@@ -66,3 +77,10 @@ def test_a_model_that_is_not_there_is_refused_and_what_is_there_is_named(tmp_pat
     for path in (tmp_path / "no.toml", tmp_path):
         with pytest.raises(ModelError, match="four-mouth"):
             load(path)
+
+
+def test_a_store_of_hands_that_no_board_can_count_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(EIGHT.replace("stacks = 8 ", "stacks = 32"), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"hand\.stacks is 32"):
+        load(path)

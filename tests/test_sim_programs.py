@@ -12,9 +12,11 @@ from wire_bench import BareHand
 from firmware_protocol import messages as m
 from sim.mechanics.crank import TURN, Crank
 from sim.mechanics.machine import Machine
+from sim.model import load
 from sim.table import Fault, Mend, PanelKey, SimTable, StopLine, TableOptions
 
 SIDES = ("S1", "S2", "S3", "S4")
+HANDS = ("H1", "H2", "H3", "H4", *SIDES)
 ENDS = {"stacker": ("open", "closed"), "lift": ("home",), "console": ("down", "up")}
 MARKS = {"open": 0, "closed": TURN // 2, "home": 0, "down": 0, "up": TURN // 2}
 EYES = ("dead-eye", "dirty-eye", "double-eye")
@@ -95,8 +97,9 @@ class Deceit:
 class Witness(BareHand):
     """A bare hand that looks at everything after every event."""
 
-    def __init__(self, seed: int, tiles: int) -> None:
-        super().__init__(SimTable(TableOptions(hands=0, seed=seed)))
+    def __init__(self, seed: int, tiles: int, model: str = "four-mouth") -> None:
+        super().__init__(SimTable(TableOptions(hands=0, seed=seed, model=load(model))))
+        self.mouths = tuple(s.name for s in self.table.machine.sides)
         self.honest = True  # no sensor has lied yet
         self.deceit = Deceit(self.table.machine)
         self._violations = 0
@@ -121,13 +124,13 @@ class Witness(BareHand):
                 continue
             if counts.sure(mouth):
                 self.certain += 1
-                assert counts.most(mouth) == len(side.store), f"S{mouth + 1} said {counts.of[mouth]}"
+                assert counts.most(mouth) == len(side.store), f"{side.name} said {counts.of[mouth]}"
                 if self.honest:
                     inside = len(side.store) + len(side.mouth.slot) + len(side.mouth.belt)
                     assert counts.of[mouth].taken == inside
             else:
                 self.doubted += 1
-                assert counts.most(mouth) >= len(side.store), f"S{mouth + 1} said {counts.of[mouth]}"
+                assert counts.most(mouth) >= len(side.store), f"{side.name} said {counts.of[mouth]}"
 
     def check_tiles(self) -> None:
         where = Counter(id(t) for p in self.table.places() for t in p.tiles)
@@ -142,7 +145,7 @@ class Witness(BareHand):
     def wash(self, tiles: int) -> None:
         """Order what a controller orders for a wash."""
         self.run("drum", 5000)
-        for mouth in range(4):
+        for mouth in range(len(self.mouths)):
             self.fill(mouth, tiles, 5000)
 
     def fill_up(self, tiles: int) -> None:
@@ -155,18 +158,19 @@ class Witness(BareHand):
     def raise_all(self, pull_first: bool) -> None:
         if pull_first:
             self.pull()
-        for side in SIDES:
-            self.stroke(f"lift.{side}", m.End.TURN)
+        for mouth in self.mouths:
+            self.stroke(f"lift.{mouth}", m.End.TURN)
 
     def stop(self, part: str) -> None:
         self.command(m.Stop(self.op(), self.part(part)))
 
     def renew(self) -> None:
-        for op in range(max(1, self._op - 5), self._op + 1):
+        for op in range(max(1, self._op - len(self.mouths) - 1), self._op + 1):
             self.command(m.Renew(op, 5000))
 
     def home(self) -> None:
-        for kind in ("console", *(f"stacker.{s}" for s in SIDES), *(f"lift.{s}" for s in SIDES)):
+        mouths = self.mouths
+        for kind in ("console", *(f"stacker.{s}" for s in mouths), *(f"lift.{s}" for s in mouths)):
             self.stroke(kind, m.End.HOME)
             self.wait(900_000)
 
@@ -209,8 +213,11 @@ class Witness(BareHand):
 
     def recover(self) -> None:
         """Do what a person does before the table may go on."""
-        for spec in ("power-cut:mains", "door:service", "jam:S1", "blocked:stacker.S1", "stalled:lift.S1"):
+        for spec in ("power-cut:mains", "door:service"):
             self.mend(spec)
+        for mouth in self.mouths:
+            for spec in (f"jam:{mouth}", f"blocked:stacker.{mouth}", f"stalled:lift.{mouth}"):
+                self.mend(spec)
         self.line(False)
         self.begin_anew()
         self.home()
@@ -241,10 +248,13 @@ class Witness(BareHand):
         self.wait(750_000, ping=False)
 
 
-def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+def programs(
+    lies: tuple[str, ...], motors: bool, mouths: tuple[str, ...] = SIDES
+) -> st.SearchStrategy[list[tuple[Any, ...]]]:
     """Return programs of (what, arguments…, pause); `lies` are the faults of sensors that may occur."""
-    feeders = st.sampled_from(["drum", *(f"conveyor.{s}" for s in SIDES)])
-    movers = st.sampled_from(["console", *(f"{k}.{s}" for k in ("stacker", "lift") for s in SIDES)])
+    first = mouths[0]
+    feeders = st.sampled_from(["drum", *(f"conveyor.{s}" for s in mouths)])
+    movers = st.sampled_from(["console", *(f"{k}.{s}" for k in ("stacker", "lift") for s in mouths)])
     anything = feeders | movers
     ends = st.sampled_from(list(m.End))
     lease = st.sampled_from([300, 2000, 5000])
@@ -255,6 +265,7 @@ def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tupl
         for name in ("stacker.S1", "lift.S1", "lift.S2", "console"):
             hard += [f"{kind}:{name}" for kind in ("disconnected", "stalled", "late")]
         hard += ["stalled:conveyor.S1", "stalled:lift.S1+0.05s", "late:conveyor.S2", "disconnected:drum"]
+    hard = [spec.replace("S1", first) for spec in hard]
     faults = st.sampled_from([*hard, *lies, *lies])
     do = st.one_of(
         st.tuples(st.just("fill_up"), st.sampled_from([1, 2, 3, 4])),
@@ -263,9 +274,14 @@ def programs(lies: tuple[str, ...], motors: bool) -> st.SearchStrategy[list[tupl
         st.tuples(st.just("wash"), st.sampled_from([1, 2, 3, 6, 7, 34])),
         st.tuples(st.just("part_run"), feeders, st.sampled_from([1, 1, -1]), lease),
         st.tuples(st.just("stroke"), movers, ends),
-        st.tuples(st.just("stroke"), st.sampled_from([f"lift.{s}" for s in SIDES]), st.just(m.End.TURN)),
-        st.tuples(st.just("stroke"), st.sampled_from([f"stacker.{s}" for s in SIDES]), st.just(m.End.FAR)),
-        st.tuples(st.just("fill"), st.integers(0, 3), st.integers(0, 9) | st.sampled_from([34, 40]), lease),
+        st.tuples(st.just("stroke"), st.sampled_from([f"lift.{s}" for s in mouths]), st.just(m.End.TURN)),
+        st.tuples(st.just("stroke"), st.sampled_from([f"stacker.{s}" for s in mouths]), st.just(m.End.FAR)),
+        st.tuples(
+            st.just("fill"),
+            st.integers(0, len(mouths) - 1),
+            st.integers(0, 9) | st.sampled_from([34, 40]),
+            lease,
+        ),
         st.tuples(st.just("stop"), anything),
         st.tuples(st.just("jog"), anything, st.sampled_from([1, -1]), st.integers(0, 15)),
         st.tuples(
@@ -311,6 +327,14 @@ def test_whatever_comes_no_interlock_gives_way_and_every_count_is_true(
     program: list[tuple[Any, ...]], seed: int, tiles: int
 ) -> None:
     play(Witness(seed, tiles), program)
+
+
+@settings(max_examples=40)
+@given(programs(("dirty-eye:H1", "stuck:slot.H4.full"), True, HANDS), st.integers(0, 50))
+def test_a_mouth_for_hands_keeps_its_interlocks_and_counts_as_one_for_walls_does(
+    program: list[tuple[Any, ...]], seed: int
+) -> None:
+    play(Witness(seed, 136, "eight-mouth"), program)
 
 
 @pytest.mark.parametrize("lies", [ONE_LIE_EACH, OTHER_LIES], ids=["one", "other"])

@@ -15,6 +15,7 @@ from sim.model import MachineModel, load
 from sim.tiles import SETS
 
 MODEL = load("four-mouth")
+EIGHT = load("eight-mouth")
 
 
 def biased(bias: float) -> MachineModel:
@@ -33,9 +34,20 @@ def test_108_tiles_are_shared_as_the_rule_documents_say() -> None:
     assert shares(108) == (28, 26, 28, 26)
 
 
-@pytest.mark.parametrize("tiles", [108, 136, 144])
-def test_washes_end_with_full_walls_in_the_time_that_makers_give(tiles: int) -> None:
-    found = summary(MODEL, tiles, 25, seed=0)
+@pytest.mark.parametrize("tiles", SETS)
+def test_no_hand_is_given_more_or_less_than_13_tiles(tiles: int) -> None:
+    given = shares(tiles, 8)
+    assert given[4:] == (13,) * 4
+    assert sum(given) == tiles
+    assert all(n % 2 == 0 for n in given[:4])
+    assert max(given[:4]) - min(given[:4]) <= 2
+
+
+@pytest.mark.parametrize(
+    ("model", "tiles"), [(MODEL, 108), (MODEL, 136), (MODEL, 144), (EIGHT, 136), (EIGHT, 144)]
+)
+def test_washes_end_with_full_walls_in_the_time_that_makers_give(model: MachineModel, tiles: int) -> None:
+    found = summary(model, tiles, 25, seed=0)
     assert found.unfinished == 0
     assert found.wash_s is not None
     assert found.gap_s is not None
@@ -45,8 +57,10 @@ def test_washes_end_with_full_walls_in_the_time_that_makers_give(tiles: int) -> 
     assert found.gap_s.p95 < 15
 
 
-def test_every_tile_of_a_wash_is_in_the_walls_once() -> None:
-    walls = wash(MODEL, 136, seed=3).walls
+@pytest.mark.parametrize("model", [MODEL, EIGHT], ids=["four", "eight"])
+def test_every_tile_of_a_wash_is_in_the_walls_once(model: MachineModel) -> None:
+    walls = wash(model, 136, seed=3).walls
+    assert len(walls) == model.mouths
     assert sorted(n for w in walls for n in w) == list(range(136))
 
 

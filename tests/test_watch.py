@@ -30,6 +30,7 @@ EVENTS = (
     ev.Washed("riichi", 25_000_000),
     ev.DiceThrown(2, (3, 4)),
     ev.BreakAnnounced(1, 8, "S2", ()),
+    ev.HandsServed(0, 1, "S3", 13),
     ev.RuleChosen("mcr", next_wash=True),
     ev.RuleChosen("mcr", next_wash=False),
     InputTrouble(Trouble.DENIED, "/dev/lirc0", "EACCES"),
@@ -37,7 +38,8 @@ EVENTS = (
 
 
 def counted(*taken: int) -> dict[str, Any]:
-    return api_view.event(ev.Counted(taken, tuple(n // 2 * 2 for n in taken)), 0)
+    names = ("S1", "S2", "S3", "S4", "H1", "H2", "H3", "H4")[: len(taken)]
+    return api_view.event(ev.Counted(taken, tuple(n // 2 * 2 for n in taken), names), 0)
 
 
 def washing(lang: str = "en") -> View:
@@ -90,6 +92,8 @@ def test_counts_outside_a_wash_are_not_told() -> None:
     assert washing().lines(counted(1, 2, 3, 4), 0.0) == [
         "Counted: 10 tiles (S1 1/0, S2 2/2, S3 3/2, S4 4/4: at the eye / stored)"
     ]
+    (eight,) = washing().lines(counted(1, 2, 3, 4, 5, 6, 7, 8), 0.0)
+    assert "S4 4/4, H1 5/4, H2 6/6, H3 7/6, H4 8/8:" in eight
 
 
 @contextmanager

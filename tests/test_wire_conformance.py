@@ -13,6 +13,7 @@ from firmware_protocol.catalogue import LANGUAGES
 from firmware_protocol.conformance import CHECKS, TEXTS, line, main, run
 from firmware_protocol.framing import cobs_decode
 from sim.board import Board
+from sim.model import load
 from sim.table import SimTable, StopLine, TableOptions
 
 
@@ -23,8 +24,10 @@ def failures(port: VirtualPort) -> set[str]:
 NEEDS_OPEN_LINE = {"jog-wired"}
 
 
-def test_the_simulated_board_keeps_every_promise() -> None:
-    left = [v for v in run(VirtualPort(), motion=True) if v.result != "PASS"]
+@pytest.mark.parametrize("model", ["four-mouth", "eight-mouth"])
+def test_the_simulated_board_keeps_every_promise(model: str) -> None:
+    table = SimTable(TableOptions(hands=0, model=load(model)))
+    left = [v for v in run(VirtualPort(table), motion=True) if v.result != "PASS"]
     assert {(v.check, v.result) for v in left} == {(check, "SKIP") for check in NEEDS_OPEN_LINE}
 
 
@@ -248,6 +251,36 @@ MUTANTS: dict[str, tuple[Patch, set[str]]] = {
     "moves a console by time from anywhere": (_times_from_anywhere, {"timed-unseen", "timed-key"}),
     "opens any HELLO's session again": (_reopens, {"hello-again", "hello-old"}),
 }
+
+
+@pytest.mark.parametrize(
+    "check", ["raise-under-console", "raise-behind-stacker", "push-against-tray", "jog-tray"]
+)
+def test_a_board_whose_hand_mouths_have_no_interlocks_does_not_pass(
+    check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = SimTable(TableOptions(hands=0, model=load("eight-mouth")))
+    interlocks = table.board._moves._interlocks
+    for name in ("_stroke", "_jog"):
+        real = getattr(interlocks, name)
+
+        def refusal(part: Any, *more: Any, real: Any = real) -> m.FailReason | None:
+            reason = real(part, *more)
+            return None if part.mouth.startswith("H") and reason is m.FailReason.INTERLOCK else reason
+
+        monkeypatch.setattr(interlocks, name, refusal)
+    (verdict,) = [v for v in run(VirtualPort(table), motion=True) if v.check == check]
+    assert verdict.result == "FAIL"
+    assert verdict.came.startswith("H1: ")
+
+
+def test_a_board_that_leaves_out_the_bits_of_its_further_sensors_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = SimTable(TableOptions(hands=0, model=load("eight-mouth")))
+    honest = table.board._report
+    monkeypatch.setattr(table.board, "_report", lambda: (honest()[0], honest()[1][:16]))
+    assert "description" in failures(VirtualPort(table))
 
 
 @pytest.mark.parametrize(("patch", "wanted"), MUTANTS.values(), ids=MUTANTS)

@@ -17,10 +17,11 @@ from sim.board.describe import describe
 from sim.model import load
 
 GOOD = describe(load("four-mouth"))
+EIGHT = describe(load("eight-mouth"))
 
 
-def table() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(zlib.decompress(GOOD.to_bytes()))
+def table(of: Description = GOOD) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zlib.decompress(of.to_bytes()))
     return found
 
 
@@ -108,35 +109,53 @@ CONTRADICTIONS: dict[str, tuple[Any, str, str]] = {
     "a lamp twice": (table() | {"lamps": ["ready", "ready"]}, "twice", "ready"),
     "a hundred drums": (
         parts(lambda p: p + [{**p[0], "name": f"drum{n}"} for n in range(99)]),
-        "central",
-        "100",
+        "part_name",
+        "drum0",
     ),
-    "33 sensors": (table() | {"sensors": [f"s{n}" for n in range(33)]}, "too_many", "33"),
+    "65 sensors": (table() | {"sensors": [f"s{n}" for n in range(65)]}, "too_many", "65"),
     "33 lamps": (table() | {"lamps": [f"l{n}" for n in range(33)]}, "too_many", "33"),
     "nine keys": (table() | {"keys": [f"k{n}" for n in range(9)]}, "too_many", "9"),
     "a lift that is called stacker": (part("lift.S1", name="stacker.S1b"), "part_name", "lift.S1"),
     "a lift of another side's name": (part("lift.S1", side=2), "part_name", "lift.S2"),
+    "a lift of no mouth's name": (part("lift.S1", name="lift.S1b"), "part_name", "lift.S1b"),
+    "a hand's lift on a table without hands": (part("lift.S1", name="lift.H1"), "part_name", "lift.H1"),
     # mouths and sides
     "five mouths": (table() | {"mouths": 5}, "mouths", "5"),
-    "capacity of three sides": (table() | {"capacity": [20, 20, 20]}, "sides", "3"),
-    "more stacks than can be counted": (table() | {"capacity": [20, 32, 20, 20]}, "capacity", "S2"),
+    "capacity of three stores": (table() | {"capacity": [20, 20, 20]}, "stores", "3"),
+    "capacity of the sides of eight mouths": (table(EIGHT) | {"capacity": [20] * 4}, "stores", "8"),
+    "more stacks than can be counted": (table() | {"capacity": [20, 32, 20, 20]}, "capacity", "32"),
+    "a hand of more than can be counted": (
+        table(EIGHT) | {"capacity": [20] * 7 + [32]},
+        "capacity",
+        "capacity[7]",
+    ),
     "a side that is none": (part("lift.S1", side=5), "side", "5"),
     "a drum at a side": (part("drum", side=1), "side", "drum"),
     "a lift in the middle": (part("lift.S1", side=0), "side", "lift.S1"),
-    "eight mouths and four conveyors": (table() | {"mouths": 8}, "at_side", "S1"),
+    "eight mouths and four conveyors": (
+        table() | {"mouths": 8, "capacity": [20] * 8},
+        "at_side",
+        "S1",
+    ),
+    "four mouths and eight conveyors": (
+        table(EIGHT) | {"mouths": 4, "capacity": [20] * 4},
+        "part_name",
+        "conveyor.H1",
+    ),
+    "a hand without a lift": (
+        table(EIGHT) | {"parts": [x for x in table(EIGHT)["parts"] if x["name"] != "lift.H3"]},
+        "at_side",
+        "S3",
+    ),
+    "a hand's stacker whose end is not seen": (
+        table(EIGHT) | {"sensors": [s for s in table(EIGHT)["sensors"] if s != "stacker.H2.open"]},
+        "sensor",
+        "stacker.H2.open",
+    ),
     "a side without a conveyor": (
         parts(lambda p: [x for x in p if x["name"] != "conveyor.S3"]),
         "at_side",
         "S3",
-    ),
-    "two lifts at a side": (
-        table()
-        | {
-            "parts": [*table()["parts"], {**table()["parts"][9], "name": "lift.S1b"}],
-            "sensors": [*table()["sensors"][:-2], "stop.line", "lift.S1b.home"],
-        },
-        "at_side",
-        "lift",
     ),
     "no parts": (table() | {"parts": []}, "central", "drum"),
     # sensors of parts
@@ -211,13 +230,31 @@ def test_what_a_table_may_be_is_not_refused(data: dict[str, Any]) -> None:
     assert Description.from_bytes(packed(data)).to_bytes()
 
 
-def test_an_eight_mouth_table_is_not_refused() -> None:
-    data = table()
-    twins = [{**p, "name": p["name"] + "b"} for p in data["parts"] if p["kind"] in ("conveyor", "stacker")]
-    ends = [f"{p['name']}.{end}" for p in twins if p["kind"] == "stacker" for end in ("open", "closed")]
-    kept = [s for s in data["sensors"] if not s.startswith(("belt", "slot"))]
-    data |= {"mouths": 8, "parts": data["parts"] + twins, "sensors": kept + ends, "capacity": [40] * 4}
-    assert Description.from_bytes(packed(data)).mouths == 8
+def test_an_eight_mouth_table_is_not_refused_and_has_no_more_motors_than_real_ones() -> None:
+    found = Description.from_bytes(EIGHT.to_bytes())
+    assert found == EIGHT
+    assert 25 <= len(found.parts) <= 28
+    assert len(found.sensors) > 32
+
+
+def test_mouths_are_not_numbered_otherwise_than_their_conveyors() -> None:
+    for known in (GOOD, EIGHT):
+        data = table(known)
+        turned = [x for x in data["parts"] if x["kind"] != "conveyor"]
+        turned += [x for x in reversed(data["parts"]) if x["kind"] == "conveyor"]
+        found = Description.from_bytes(packed(data | {"parts": turned}))
+        assert [x.name for x in found.named_mouths] == [x.name for x in reversed(known.named_mouths)]
+
+
+def test_no_mouth_is_taken_for_one_that_does_something_else() -> None:
+    walls, hands = EIGHT.named_mouths[:4], EIGHT.named_mouths[4:]
+    assert [(x.name, x.side, x.hand, x.stacks) for x in walls] == [
+        (f"S{n}", n, False, 20) for n in (1, 2, 3, 4)
+    ]
+    assert [(x.name, x.side, x.hand, x.stacks) for x in hands] == [
+        (f"H{n}", n, True, 8) for n in (1, 2, 3, 4)
+    ]
+    assert not any(x.hand for x in GOOD.named_mouths)
 
 
 def test_no_part_is_asked_for_that_is_none() -> None:

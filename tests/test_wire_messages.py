@@ -1,7 +1,7 @@
 """Messages: what does not fit its layout is no message, and every one comes back as it went."""
 
 import struct
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_protocol import messages as m
+from firmware_protocol import reports
+from firmware_protocol.description import Description
 from firmware_protocol.errors import MessageError
 from firmware_protocol.framing import MAX_PAYLOAD
 from firmware_protocol.message import REGISTRY, message, parse_numbered
+from firmware_protocol.soundness import MOST
+from sim.board.describe import describe
+from sim.model import load
 
 _RANGES = {"B": (0, 255), "b": (-128, 127), "H": (0, 65535), "I": (0, 2**32 - 1)}
 
@@ -76,12 +81,46 @@ def test_two_messages_with_one_number_are_a_defect() -> None:
         message(0x20, m.Sender.HOST, "B")(m.Ping)
 
 
+def widest() -> Description:
+    """Return a table of eight mouths with as many sensors as a description may have."""
+    known = describe(load("eight-mouth"))
+    more = tuple(f"more.{n}" for n in range(MOST["sensors"] - len(known.sensors)))
+    found = replace(known, sensors=known.sensors + more)
+    found.check()
+    return found
+
+
 def test_a_table_of_eight_mouths_fits_into_every_message_that_counts() -> None:
-    counts = bytes(16)
-    assert (
-        len(m.HelloAck(1, 2, 3, bytes(8), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, counts).payload()) <= MAX_PAYLOAD
+    sensors, counts = reports.packed(widest(), 0, bytes(16))
+    messages = (
+        m.HelloAck(1, 2, 3, bytes(8), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, sensors, counts).payload(),
+        m.Stopped(1, 2, 3, 4, sensors, counts).payload(),
+        m.Status(1, sensors, counts).payload(),
+        m.Done(1, 2, sensors, counts).numbered(),
+        m.Failed(1, 2, 3, sensors, counts).numbered(),
     )
-    assert len(m.Failed(1, 2, 3, 4, counts).numbered()) <= MAX_PAYLOAD
+    assert max(map(len, messages)) <= MAX_PAYLOAD
+
+
+@given(
+    st.integers(0, 2**64 - 1), st.binary(min_size=16, max_size=16), st.sampled_from(["four", "eight", "64"])
+)
+def test_no_bit_of_a_sensor_and_no_count_is_lost_in_a_report(bits: int, counts: bytes, size: str) -> None:
+    known = widest() if size == "64" else describe(load(f"{size}-mouth"))
+    bits &= (1 << len(known.sensors)) - 1
+    counts = counts[: 2 * known.mouths]
+    report = m.Status(1, *reports.packed(known, bits, counts))
+    again = m.Status.parse(report.payload())
+    assert again is not None
+    assert len(again.counts) == reports.size(known)
+    assert reports.sensor_bits(known, again) == bits
+    assert reports.mouth_counts(known, again) == counts
+
+
+def test_a_board_of_at_most_32_sensors_sends_no_byte_more_than_its_counts() -> None:
+    known = describe(load("four-mouth"))
+    known = replace(known, sensors=known.sensors + tuple(f"more.{n}" for n in range(32 - len(known.sensors))))
+    assert reports.packed(known, 2**32 - 1, bytes(8)) == (2**32 - 1, bytes(8))
 
 
 def test_no_message_can_carry_a_face_of_a_tile() -> None:

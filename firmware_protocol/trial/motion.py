@@ -3,7 +3,10 @@
 Times are taken from the board's own clock: between PONG and the end of a move, whatever the port delays.
 """
 
+from collections.abc import Callable
+
 from firmware_protocol import messages as m
+from firmware_protocol import reports
 from firmware_protocol.description import Description, PartKind
 from firmware_protocol.trial.hand import Hand, Heard, words
 
@@ -21,6 +24,12 @@ def known(hand: Hand) -> Description:
 def part(hand: Hand, kind: PartKind, index: int = 0) -> int:
     """Return the id of a part of a kind."""
     return known(hand).part(known(hand).names(kind)[index])
+
+
+def tells(hand: Hand, report: reports.Report, sensor: str) -> bool:
+    """Tell whether a sensor is active in a report of the board's."""
+    bits = reports.sensor_bits(known(hand), report)
+    return bool(bits >> known(hand).sensors.index(sensor) & 1)
 
 
 def begin(hand: Hand, order: m.Run | m.Jog) -> tuple[m.Pong | None, str]:
@@ -60,3 +69,12 @@ def refused(hand: Hand, order: m.Message, reason: m.FailReason) -> str | None:
     """Return None where an order fails for that reason, else what came."""
     failed, came = hand.ask(hand.data(order), m.Failed)
     return None if failed and failed.reason == reason else came
+
+
+def at_each_sort_of_mouth(hand: Hand, run: Callable[[Hand, str], str | None]) -> str | None:
+    """Try something at a mouth that builds a wall and, where there are any, at one that serves a hand."""
+    firsts = {mouth.hand: mouth.name for mouth in reversed(known(hand).named_mouths)}
+    for name in firsts.values():
+        if came := run(hand, name):
+            return f"{name}: {came}"
+    return None

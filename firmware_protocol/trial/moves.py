@@ -4,7 +4,17 @@ from firmware_protocol import messages as m
 from firmware_protocol.description import PartKind
 from firmware_protocol.trial.check import Check, onto
 from firmware_protocol.trial.hand import Hand, words
-from firmware_protocol.trial.motion import STROKE_US, TOLERANCE_MS, ended, known, part, refused, run, stroke
+from firmware_protocol.trial.motion import (
+    STROKE_US,
+    TOLERANCE_MS,
+    at_each_sort_of_mouth,
+    ended,
+    known,
+    part,
+    refused,
+    run,
+    stroke,
+)
 
 CHECKS: list[Check] = []
 check = onto(CHECKS)
@@ -118,31 +128,44 @@ def _home(hand: Hand) -> str | None:
 @check("raise-under-console", moves=True)
 def _raise_under_console(hand: Hand) -> str | None:
     hand.fresh()
-    console, lift = part(hand, PartKind.CONSOLE), part(hand, PartKind.LIFT)
+    console = part(hand, PartKind.CONSOLE)
     last, came = stroke(hand, console, m.End.FAR)
     if not isinstance(last, m.Done):
         return came
-    wrong = refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
+    wrong = at_each_sort_of_mouth(hand, _raise_refused)
     last, came = stroke(hand, console, m.End.HOME)
     return wrong or (None if isinstance(last, m.Done) else came)
 
 
+def _raise_refused(hand: Hand, mouth: str) -> str | None:
+    order = m.Stroke(hand.op(), known(hand).part(f"lift.{mouth}"), m.End.TURN)
+    return refused(hand, order, m.FailReason.INTERLOCK)
+
+
 @check("raise-behind-stacker", moves=True)
 def _raise_behind_stacker(hand: Hand) -> str | None:
+    return at_each_sort_of_mouth(hand, _raise_behind)
+
+
+def _raise_behind(hand: Hand, mouth: str) -> str | None:
     hand.fresh()
-    stacker, lift = part(hand, PartKind.STACKER), part(hand, PartKind.LIFT)
+    stacker = known(hand).part(f"stacker.{mouth}")
     last, came = stroke(hand, stacker, m.End.FAR)
     if not isinstance(last, m.Done):
         return came
-    wrong = refused(hand, m.Stroke(hand.op(), lift, m.End.TURN), m.FailReason.INTERLOCK)
+    wrong = _raise_refused(hand, mouth)
     last, came = stroke(hand, stacker, m.End.HOME)
     return wrong or (None if isinstance(last, m.Done) else came)
 
 
 @check("push-against-tray", moves=True)
 def _push_against_tray(hand: Hand) -> str | None:
+    return at_each_sort_of_mouth(hand, _push_against)
+
+
+def _push_against(hand: Hand, mouth: str) -> str | None:
     hand.fresh()
-    stacker, lift = part(hand, PartKind.STACKER), part(hand, PartKind.LIFT)
+    stacker, lift = known(hand).part(f"stacker.{mouth}"), known(hand).part(f"lift.{mouth}")
     op = hand.op()
     hand.write(hand.data(m.Stroke(op, lift, m.End.TURN)))
     hand.listen(known(hand).parts[lift].stroke_ms * 250)

@@ -4,7 +4,18 @@ from firmware_protocol import messages as m
 from firmware_protocol.description import PartKind
 from firmware_protocol.trial.check import Check, NothingToTryError, onto
 from firmware_protocol.trial.hand import Hand
-from firmware_protocol.trial.motion import STROKE_US, TOLERANCE_MS, begin, ended, known, part, refused, stroke
+from firmware_protocol.trial.motion import (
+    STROKE_US,
+    TOLERANCE_MS,
+    at_each_sort_of_mouth,
+    begin,
+    ended,
+    known,
+    part,
+    refused,
+    stroke,
+    tells,
+)
 
 CHECKS: list[Check] = []
 check = onto(CHECKS)
@@ -124,13 +135,17 @@ def _jog_stop_part(hand: Hand) -> str | None:
 
 @check("jog-tray", moves=True)
 def _jog_tray(hand: Hand) -> str | None:
+    return at_each_sort_of_mouth(hand, _jog_against_tray)
+
+
+def _jog_against_tray(hand: Hand, mouth: str) -> str | None:
     hand.fresh()
-    lift = part(hand, PartKind.LIFT)
+    lift, stacker = known(hand).part(f"lift.{mouth}"), known(hand).part(f"stacker.{mouth}")
     hand.write(hand.data(m.Stroke(hand.op(), lift, m.End.TURN)))
     hand.listen(known(hand).parts[lift].stroke_ms * 250)
     hand.write(hand.data(m.Stop(hand.op(), lift)))
     hand.listen(STROKE_US, lambda h: isinstance(h.message, m.Failed))
-    wrong = refused(hand, _jog(hand, 100, PartKind.STACKER), m.FailReason.INTERLOCK)
+    wrong = refused(hand, m.Jog(hand.op(), stacker, 1, 100), m.FailReason.INTERLOCK)
     last, came = stroke(hand, lift, m.End.HOME)
     return wrong or (None if isinstance(last, m.Done) else came)
 
@@ -138,8 +153,7 @@ def _jog_tray(hand: Hand) -> str | None:
 @check("jog-wired", moves=True)
 def _jog_wired(hand: Hand) -> str | None:
     ack = hand.fresh()
-    sensors = known(hand).sensors
-    if _STOP_LINE not in sensors or not ack.sensors >> sensors.index(_STOP_LINE) & 1:
+    if not tells(hand, ack, _STOP_LINE):
         raise NothingToTryError
     return refused(hand, _jog(hand, 100), m.FailReason.STOPPED)
 
@@ -190,7 +204,6 @@ def _timed_up(hand: Hand) -> str | None:
     last, came = stroke(hand, console, m.End.FAR_TIMED)
     if not isinstance(last, m.Done):
         return came
-    seen = known(hand).sensors.index("console.up")
-    wrong = None if last.sensors >> seen & 1 else came
+    wrong = None if tells(hand, last, "console.up") else came
     last, came = stroke(hand, console, m.End.HOME)
     return wrong or (None if isinstance(last, m.Done) else came)

@@ -2,7 +2,7 @@
 
 import zlib
 
-from firmware_protocol import frames
+from firmware_protocol import frames, reports
 from firmware_protocol import messages as m
 from firmware_protocol.codes import FrameKind
 from firmware_protocol.description import Description
@@ -237,7 +237,7 @@ def _description(hand: Hand) -> str | None:
     except DescriptionError as error:
         return str(error)
     counts = len(ack.counts)
-    return None if counts == 2 * hand.description.mouths else f"counts: {counts} bytes"
+    return None if counts == reports.size(hand.description) else f"counts: {counts} bytes"
 
 
 @check("bad-arguments")

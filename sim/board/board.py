@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from firmware_protocol import board_link as bl
 from firmware_protocol import messages as m
+from firmware_protocol import reports
 from firmware_protocol.core import Tick, earliest
 from firmware_protocol.description import Description
 from firmware_protocol.window import LinkCounters
@@ -195,7 +196,7 @@ class Board:
         self._act(self._link.handle(bl.Plain(message), self._now))
 
     def _send_status(self) -> None:
-        self._plain(m.Status(self._clock_ms, self._sensors, self._counts.to_wire()))
+        self._plain(m.Status(self._clock_ms, *self._report()))
         self._status_us = self._now + (STATUS_BUSY_US if self._ops else STATUS_REST_US)
 
     # --- commands -------------------------------------------------------------------------------------------
@@ -258,9 +259,11 @@ class Board:
             self._stop,
             self._stop_number,
             self._clock_ms,
-            self._sensors,
-            self._counts.to_wire(),
+            *self._report(),
         )
+
+    def _report(self) -> tuple[int, bytes]:
+        return reports.packed(self.description, self._sensors, self._counts.to_wire())
 
     def _refusal(self, move: Move) -> m.FailReason | None:
         # A technician turns one motor in the open table: no stop but the wired one is in the way of that.
@@ -276,7 +279,7 @@ class Board:
         self._moves.begin(move, lambda: self._reply(m.Accepted(move.op)))
 
     def _ended(self, op: int, reason: m.FailReason | None) -> None:
-        state = (self._clock_ms, self._sensors, self._counts.to_wire())
+        state = (self._clock_ms, *self._report())
         self._reply(m.Done(op, *state) if reason is None else m.Failed(op, reason, *state))
 
     def _sensor_missed(self, name: str) -> None:
@@ -303,6 +306,4 @@ class Board:
         self._plain(self._stopped(answers))
 
     def _stopped(self, answers: int) -> m.Stopped:
-        return m.Stopped(
-            self._stop, self._stop_number, answers, self._clock_ms, self._sensors, self._counts.to_wire()
-        )
+        return m.Stopped(self._stop, self._stop_number, answers, self._clock_ms, *self._report())

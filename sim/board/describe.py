@@ -1,30 +1,31 @@
 """What the simulated board says of itself."""
 
 from firmware_protocol.description import Description, Part, PartKind
-from sim.mechanics.machine import DOOR, SIDES
-from sim.model import MachineModel
+from sim.mechanics.machine import DOOR
+from sim.model import SIDES, MachineModel
 
 LIFT_KEYS = ("lift.1", "lift.2")
-KEYS = (*LIFT_KEYS, "dice.S1", "dice.S2", "dice.S3", "dice.S4")
+KEYS = (*LIFT_KEYS, *(f"dice.S{n}" for n in SIDES))
 STREAK = tuple(f"streak.{n}" for n in range(1, 6))  # 连庄灯
-LAMPS = ("ready", "reset", "dealer.S1", "dealer.S2", "dealer.S3", "dealer.S4", *STREAK)
+LAMPS = ("ready", "reset", *(f"dealer.S{n}" for n in SIDES), *STREAK)
 STOP_LINE = "stop.line"
 
 
 def describe(model: MachineModel) -> Description:
-    """Describe the four-mouth table 四口机: fourteen motors, dice on the display."""
-    travel, current = model.travel, model.current
+    """Describe a table of that model; its dice are on the display."""
+    travel, current, mouths = model.travel, model.current, model.each_mouth
     parts = [Part("drum", PartKind.DRUM, 0, 0, current.drum_ma)]
-    parts += [Part(f"conveyor.S{n}", PartKind.CONVEYOR, n, 0, current.conveyor_ma) for n in SIDES]
+    parts += [Part(f"conveyor.{x.name}", PartKind.CONVEYOR, x.side, 0, current.conveyor_ma) for x in mouths]
     parts += [
-        Part(f"stacker.S{n}", PartKind.STACKER, n, travel.stacker_ms, current.stacker_ma) for n in SIDES
+        Part(f"stacker.{x.name}", PartKind.STACKER, x.side, travel.stacker_ms, current.stacker_ma)
+        for x in mouths
     ]
-    parts += [Part(f"lift.S{n}", PartKind.LIFT, n, travel.lift_ms, current.lift_ma) for n in SIDES]
+    parts += [Part(f"lift.{x.name}", PartKind.LIFT, x.side, x.lift_ms, x.lift_ma) for x in mouths]
     parts.append(Part("console", PartKind.CONSOLE, 0, travel.console_ms, current.console_ma))
-    sensors = [f"stacker.S{n}.{end}" for n in SIDES for end in ("open", "closed")]
-    sensors += [f"lift.S{n}.home" for n in SIDES]
-    sensors += [f"belt.S{n}.full" for n in SIDES]
-    sensors += [f"slot.S{n}.{which}" for n in SIDES for which in ("first", "full")]
+    sensors = [f"stacker.{x.name}.{end}" for x in mouths for end in ("open", "closed")]
+    sensors += [f"lift.{x.name}.home" for x in mouths]
+    sensors += [f"belt.{x.name}.full" for x in mouths]
+    sensors += [f"slot.{x.name}.{which}" for x in mouths for which in ("first", "full")]
     sensors += ["console.down", "console.up", DOOR, STOP_LINE]
     return Description(
         table=model.table,
@@ -34,7 +35,7 @@ def describe(model: MachineModel) -> Description:
         keys=KEYS,
         lamps=LAMPS,
         mouths=model.mouths,
-        capacity=(model.store.stacks,) * len(SIDES),
+        capacity=tuple(x.stacks for x in mouths),
         dice="display",
         max_total_ma=current.limit_ma,
         max_lease_ms=5000,

@@ -28,6 +28,7 @@ class Filler:
         counting: Counting,
         whereabouts: Whereabouts,
         mouth: int,
+        name: str,
         tiles: int,
         *,
         stroke_ms: int,
@@ -41,7 +42,7 @@ class Filler:
         self._counting = counting
         self._whereabouts = whereabouts
         self._mouth = mouth
-        self._name = f"S{mouth + 1}"
+        self._name = name
         self._tiles = tiles
         self._stroke_limit_us = 4_000 * stroke_ms  # out and back, and as much again
         self._on_done = on_done
@@ -58,7 +59,7 @@ class Filler:
         """Start, with what an earlier FILL has taken and stored."""
         self._ready_us = self._agenda.now_us + START_US + BELT_US
         self._machine.drive(f"conveyor.{self._name}", 1)
-        self._machine.open_gate(self._mouth + 1, self._at.taken < self._tiles)
+        self._machine.open_gate(self._name, self._at.taken < self._tiles)
         if self._whereabouts.accepts(f"stacker.{self._name}.open"):
             self._next()
         else:
@@ -67,7 +68,7 @@ class Filler:
     def on_tile(self) -> None:
         """A tile has passed the eye."""
         if self._at.taken >= self._tiles:
-            self._machine.open_gate(self._mouth + 1, False)
+            self._machine.open_gate(self._name, False)
         self._next()
 
     def on_slot_full(self) -> None:
@@ -88,7 +89,7 @@ class Filler:
     def stop(self) -> None:
         """Take no more tiles; a stroke that has begun is finished first."""
         self._stopping = True
-        self._machine.open_gate(self._mouth + 1, False)
+        self._machine.open_gate(self._name, False)
         self._machine.drive(f"conveyor.{self._name}", 0)
         if not self._stroking:
             self._on_failed(FailReason.ABORTED)
@@ -145,7 +146,7 @@ class Filler:
         self._stroking = True
         self._reached = False
         self._whole = self._whereabouts.accepts(f"stacker.{self._name}.open")
-        self._counting.push_begins(self._mouth + 1, alone)
+        self._counting.push_begins(self._mouth, alone)
         self._plan(self._stroke_limit_us, lambda: self._on_failed(FailReason.TIMEOUT))
         self._machine.drive(f"stacker.{self._name}", 1)
 

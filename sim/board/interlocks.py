@@ -30,6 +30,7 @@ class Interlocks:
         moving: Callable[[], Mapping[int, bool]],
     ) -> None:
         self._description = description
+        self._names = tuple(mouth.name for mouth in description.named_mouths)
         self._counts = counts
         self._whereabouts = whereabouts
         self._believes = whereabouts.believes
@@ -41,7 +42,7 @@ class Interlocks:
         if isinstance(move, m.Fill):
             if move.mouth >= self._description.mouths:
                 return None
-            return self._description.part(f"conveyor.S{move.mouth + 1}")
+            return self._description.part(f"conveyor.{self._names[move.mouth]}")
         return move.part if move.part < len(self._description.parts) else None
 
     def refusal(self, move: Move, feed_held: bool, lift_key: bool) -> m.FailReason | None:
@@ -72,27 +73,27 @@ class Interlocks:
 
     def nothing_to_push(self, mouth: int, tiles: int) -> bool:
         """Tell whether a FILL to that number is over before a stacker moves: a tray is no matter to it."""
-        at = self._counts.of[mouth]
+        at, name = self._counts.of[mouth], self._names[mouth]
         filled = at.taken == at.stored == tiles and at.push is Push.NOTHING
-        empty = not self._tells(f"slot.S{mouth + 1}.first")
-        return filled and empty and self._believes(f"stacker.S{mouth + 1}.open")
+        empty = not self._tells(f"slot.{name}.first")
+        return filled and empty and self._believes(f"stacker.{name}.open")
 
     def _fill(self, move: m.Fill, feed_held: bool) -> m.FailReason | None:
-        side = f"S{move.mouth + 1}"
+        name = self._names[move.mouth]
         if move.tiles > 2 * self._description.capacity[move.mouth]:
             return m.FailReason.BAD_ARGUMENT
         if move.tiles < self._counts.of[move.mouth].taken:
             return m.FailReason.COUNT
         if feed_held:
             return m.FailReason.ABORTED
-        clear = self._believes(f"lift.{side}.home") or self.nothing_to_push(move.mouth, move.tiles)
-        clear = clear and not self._whereabouts.contradicts_itself(f"stacker.{side}")
-        return _barred(clear and not self._busy(f"stacker.{side}", f"lift.{side}"))
+        clear = self._believes(f"lift.{name}.home") or self.nothing_to_push(move.mouth, move.tiles)
+        clear = clear and not self._whereabouts.contradicts_itself(f"stacker.{name}")
+        return _barred(clear and not self._busy(f"stacker.{name}", f"lift.{name}"))
 
     def _stroke(self, part: Part, end: int) -> m.FailReason | None:
         if part.kind in FEEDS or end not in _OF[part.kind]:
             return m.FailReason.BAD_ARGUMENT
-        name, where = f"S{part.side}", self._whereabouts
+        name, where = part.mouth, self._whereabouts
         clear = part.kind is PartKind.LIFT or not where.contradicts_itself(part.name)
         if part.kind is PartKind.STACKER:
             clear = clear and (self._pushes_freely(part) if end == m.End.FAR else self._goes_home(part))
@@ -101,7 +102,7 @@ class Interlocks:
             clear = self._lifts_freely(part)
             clear = clear and not self._busy(f"stacker.{name}", f"conveyor.{name}", "console")
             # Raised only as full as ordered, with nothing on its way.
-            clear = clear and (end == m.End.HOME or self._counts.complete(part.side - 1))
+            clear = clear and (end == m.End.HOME or self._counts.complete(self._names.index(name)))
         else:
             clear = clear and not self._busy(*self._description.names(PartKind.LIFT))
         return _barred(clear)
@@ -134,18 +135,19 @@ class Interlocks:
 
     def _pushes_freely(self, stacker: Part) -> bool:
         """A push against a tray that is not home, or into a full store, breaks things."""
-        room = 2 * self._description.capacity[stacker.side - 1] - self._counts.most(stacker.side - 1)
-        return self._believes(f"lift.S{stacker.side}.home") and room >= STACK
+        mouth = self._names.index(stacker.mouth)
+        room = 2 * self._description.capacity[mouth] - self._counts.most(mouth)
+        return self._believes(f"lift.{stacker.mouth}.home") and room >= STACK
 
     def _goes_home(self, stacker: Part) -> bool:
         """Going back breaks nothing; but one that cannot see its open end comes round and pushes."""
         where, opened = self._whereabouts, f"{stacker.name}.open"
-        if where.there(f"lift.S{stacker.side}.home") or self._tells(opened):
+        if where.there(f"lift.{stacker.mouth}.home") or self._tells(opened):
             return True
         return where.free_us(stacker.name, where.way_home(stacker.name)) > 0
 
     def _lifts_freely(self, lift: Part) -> bool:
-        stacker, where = f"stacker.S{lift.side}", self._whereabouts
+        stacker, where = f"stacker.{lift.mouth}", self._whereabouts
         clear = self._believes(f"{stacker}.open") and not where.contradicts_itself(stacker)
         return clear and self._believes("console.down") and not self._tells("console.up")
 
@@ -153,11 +155,11 @@ class Interlocks:
         parts = self._description.parts
         wanted = parts[part].max_ma
         if isinstance(move, m.Fill):
-            wanted += parts[self._description.part(f"stacker.S{move.mouth + 1}")].max_ma
+            wanted += parts[self._description.part(f"stacker.{self._names[move.mouth]}")].max_ma
         for busy in set(self._moving()) - {part}:
             wanted += parts[busy].max_ma
             if parts[busy].kind is PartKind.CONVEYOR:
-                wanted += parts[self._description.part(f"stacker.S{parts[busy].side}")].max_ma
+                wanted += parts[self._description.part(f"stacker.{parts[busy].mouth}")].max_ma
         return m.FailReason.CURRENT if wanted > self._description.max_total_ma else None
 
     def _busy(self, *names: str) -> bool:

@@ -52,6 +52,7 @@ class Moves:
         self._agenda = agenda
         self._machine = machine
         self._description = description
+        self._names = tuple(mouth.name for mouth in description.named_mouths)
         self._counts = counts
         self._tells = tells
         self._proved = _proved(description)
@@ -111,8 +112,8 @@ class Moves:
         part, operation.direction = operation.part, move.direction
         self._set_lease(operation, move.lease_ms)
         if part.kind is PartKind.CONVEYOR:
-            self._machine.open_gate(part.side, move.direction > 0)
-            self._counts.feeds(part.side - 1, move.direction)
+            self._machine.open_gate(part.mouth, move.direction > 0)
+            self._counts.feeds(self._mouth(part), move.direction)
         self._machine.drive(part.name, move.direction)
 
     def _stroke(self, operation: Operation, end: int) -> None:
@@ -121,8 +122,8 @@ class Moves:
             opened = f"{part.name}.open"
             comes_round = where.there(opened) and not self._tells(opened)  # it may do so, and push
             if end == m.End.FAR or comes_round:
-                self._counting.push_begins(part.side)
-            if end == m.End.HOME and not where.there(f"lift.S{part.side}.home"):
+                self._counting.push_begins(self._mouth(part))
+            if end == m.End.HOME and not where.there(f"lift.{part.mouth}.home"):
                 limit_us = where.free_us(part.name, where.way_home(part.name))
         operation.stroke = Stroke(
             self._agenda,
@@ -135,10 +136,10 @@ class Moves:
         )
         operation.stroke.begin(self.believed)
         if part.kind is PartKind.LIFT:
-            self._counts.of[part.side - 1].lifting = operation in self.open.values()
+            self._counts.of[self._mouth(part)].lifting = operation in self.open.values()
 
     def _fill(self, operation: Operation, move: m.Fill) -> None:
-        stacker = self._description.parts[self._description.part(f"stacker.S{move.mouth + 1}")]
+        stacker = self._description.parts[self._description.part(f"stacker.{operation.part.mouth}")]
         self._set_lease(operation, move.lease_ms)
         self._counts.of[move.mouth].ordered = move.tiles
         self._counts.feeds(move.mouth, 1)
@@ -149,6 +150,7 @@ class Moves:
             self._counting,
             self.whereabouts,
             move.mouth,
+            operation.part.mouth,
             move.tiles,
             stroke_ms=stacker.stroke_ms,
             on_done=lambda: self._finish(operation),
@@ -161,13 +163,13 @@ class Moves:
         part, operation.direction, operation.jog = operation.part, move.direction, True
         self._set_lease(operation, move.lease_ms)
         if part.kind is PartKind.CONVEYOR:
-            self._counts.feeds(part.side - 1, move.direction)
+            self._counts.feeds(self._mouth(part), move.direction)
         elif part.kind is PartKind.LIFT:
-            self._counts.in_doubt(part.side - 1)
-            self._counts.of[part.side - 1].lifting = True
+            self._counts.in_doubt(self._mouth(part))
+            self._counts.of[self._mouth(part)].lifting = True
         elif part.kind is PartKind.STACKER:
-            self._counts.in_doubt(part.side - 1)
-            self._counting.push_begins(part.side)  # far enough back it pushes, too
+            self._counts.in_doubt(self._mouth(part))
+            self._counting.push_begins(self._mouth(part))  # far enough back it pushes, too
         self._machine.bridge_door(part.name, True)
         self._machine.drive(part.name, move.direction, reduced=True)
 
@@ -189,14 +191,14 @@ class Moves:
 
     def on_sensor(self, name: str, active: bool) -> None:
         """A sensor tells something."""
-        kind, side = name.partition(".")[0], name.rpartition(".")[0].partition(".")[2]
+        kind, mouth = name.partition(".")[0], name.rpartition(".")[0].partition(".")[2]
         edge = self.whereabouts.told(name, active)
         if edge is not None:
             self._on_edge(edge)
         elif kind == "slot" and name.endswith(".full"):
             if not active:
-                self._counting.slot_empties(int(side[1:]))
-            elif filler := self._filler(int(side[1:])):
+                self._counting.slot_empties(self._names.index(mouth))
+            elif filler := self._filler(mouth):
                 filler.on_slot_full()
 
     def lift_key(self, held: bool) -> None:
@@ -207,12 +209,12 @@ class Moves:
 
     def _on_edge(self, edge: Edge) -> None:
         part = self._description.parts[self._description.part(edge.name.rpartition(".")[0])]
-        filler = self._filler(part.side) if part.kind is PartKind.STACKER else None
+        filler = self._filler(part.mouth) if part.kind is PartKind.STACKER else None
         moving = next((o for o in self.open.values() if o.part is part), None)
         if part.kind is PartKind.STACKER and edge.active and edge.credible:
-            self._counting.stacker_arrives(part.side, edge)
+            self._counting.stacker_arrives(self._mouth(part), edge)
             if edge.name.endswith(".open") and moving and self._pushes(moving):
-                self._counting.push_begins(part.side)  # it goes all the way round
+                self._counting.push_begins(self._mouth(part))  # it goes all the way round
         if filler:
             filler.on_edge(edge)
         elif moving and moving.stroke:
@@ -222,21 +224,25 @@ class Moves:
         stroke = operation.stroke
         return operation.direction > 0 or (stroke is not None and stroke.end == m.End.FAR)
 
-    def _filler(self, side: int) -> Filler | None:
-        """Return what fills the store of a side now."""
-        operation = self.open.get(self._description.part(f"conveyor.S{side}")) if side else None
+    def _mouth(self, part: Part) -> int:
+        return self._names.index(part.mouth)
+
+    def _filler(self, mouth: str) -> Filler | None:
+        """Return what fills the store of a mouth now."""
+        operation = self.open.get(self._description.part(f"conveyor.{mouth}"))
         return operation.filler if operation else None
 
-    def _on_eye(self, side: int, peaks: tuple[int, ...], direction: int) -> None:
-        if self._counting.tiles_pass(side, peaks, direction) and (filler := self._filler(side)):
+    def _on_eye(self, mouth: str, peaks: tuple[int, ...], direction: int) -> None:
+        seen = self._counting.tiles_pass(self._names.index(mouth), peaks, direction)
+        if seen and (filler := self._filler(mouth)):
             filler.on_tile()
 
     def _on_stall(self, name: str) -> None:
-        kind, _, side = name.partition(".")
+        kind, _, mouth = name.partition(".")
         for operation in list(self.open.values()):
             if operation.stroke and operation.part.name == name:
                 operation.stroke.on_stall()
-            elif operation.filler and f"S{operation.part.side}" == side and kind in ("stacker", "conveyor"):
+            elif operation.filler and operation.part.mouth == mouth and kind in ("stacker", "conveyor"):
                 stacker = kind == "stacker"
                 self._fail(operation, m.FailReason.STALL if stacker else m.FailReason.FEED_STALL)
             elif operation.part.name == name:
@@ -281,7 +287,9 @@ class Moves:
             self._fail(operation, reason)
             return
         if part.kind is PartKind.LIFT and stroke and stroke.moved:
-            self._counts.lift_turned(part.side - 1, stroke.straight, self._counting.in_slot(part.side))
+            self._counts.lift_turned(
+                self._mouth(part), stroke.straight, self._counting.in_slot(self._mouth(part))
+            )
         self._finish(operation)
 
     def _finish(self, operation: Operation) -> None:
@@ -295,25 +303,25 @@ class Moves:
     def _drop(self, operation: Operation) -> None:
         """Take a move off the list, whatever it has come to; a lift that was turning is in doubt."""
         if operation.part.kind is PartKind.LIFT and operation.stroke and operation.stroke.moved:
-            self._counts.in_doubt(operation.part.side - 1)
+            self._counts.in_doubt(self._mouth(operation.part))
         self._end(operation)
 
     def _end(self, operation: Operation) -> None:
         part = operation.part
         self.open.pop(self._description.part(part.name), None)
         if part.kind is PartKind.CONVEYOR and self._ran_back_empty(operation):
-            self._counts.belt_is_empty(part.side - 1, self._counting.in_slot(part.side))
+            self._counts.belt_is_empty(self._mouth(part), self._counting.in_slot(self._mouth(part)))
         self._machine.drive(part.name, 0)
         if operation.jog:
             self._machine.bridge_door(part.name, False)
         if part.kind is PartKind.CONVEYOR:
-            self._machine.open_gate(part.side, False)
+            self._machine.open_gate(part.mouth, False)
         elif part.kind is PartKind.LIFT:
-            self._counts.of[part.side - 1].lifting = False
+            self._counts.of[self._mouth(part)].lifting = False
         if operation.lease:
             operation.lease.cancel()
         if operation.filler:
-            self._machine.drive(f"stacker.S{part.side}", 0)
+            self._machine.drive(f"stacker.{part.mouth}", 0)
             operation.filler.close()
         if operation.stroke:
             operation.stroke.close()

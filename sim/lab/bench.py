@@ -9,10 +9,9 @@ every word nothing is wrong any more, so that only people and the table itself a
 
 from collections.abc import Callable, Iterator
 
-from sim.lab.rig import Rig, RigOptions
+from sim.lab.rig import Rig, RigOptions, ordered
 from sim.table import Fault, Mend, PanelKey, StopLine, TableOptions, WireIn
 from sim.tiles import Place, Tile
-from tablectl.rules import ruleset
 from tablectl.table import events as ev
 
 TICK_US = 100_000  # how often somebody looks at the table
@@ -84,6 +83,11 @@ class Bench:
     def display(self) -> str:
         """Return what the display shows."""
         return self.rig.shown[-1][1].display if self.rig.shown else ""
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """Return what the stores hold when a set of the bench's rule is washed."""
+        return ordered(self.rule, self.rig.options.table.model)
 
     @property
     def open_wide(self) -> bool:
@@ -218,8 +222,7 @@ class Bench:
         if not self.open_wide:
             return
         memory, machine = self.rig.controller.memory, self.rig.table.machine
-        whole = ruleset.load(self.rule).wall_tiles
-        order = memory.wash.tiles if memory.wash else whole
+        order = memory.wash.tiles if memory.wash else self.whole
         if not memory.stored:
             for side, tiles in zip(machine.sides, order, strict=True):
                 if len(side.store) >= tiles and (side.mouth.slot.tiles or side.mouth.belt.tiles):

@@ -8,16 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 
 import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
 from sim.lab.campaign_hand import DARK, Kinds, Outcome, run_hand
+from sim.model import ModelError, load
 from sim.table import SimTable, TableOptions
 from sim.texts import TEXTS
 from tablectl.table.cycle import State
 
+TABLE = "four-mouth"
 LEAST, OF = 50, 1000  # every kind acts so often in so many hands
 _LANG = language()
 _CHUNK = 5
@@ -64,29 +67,31 @@ class Report:
         return self.hands >= OF and (min(counts) < LEAST * self.hands // OF or sum(counts) < self.hands)
 
 
-def fault_kinds() -> Kinds:
-    """Return every kind of fault with the parts that can have it."""
-    return {name: kind.parts for name, kind in SimTable(TableOptions()).faults.kinds.items()}
+def fault_kinds(model: str = TABLE) -> Kinds:
+    """Return every kind of fault with the parts of such a table that can have it."""
+    table = SimTable(TableOptions(model=load(model)))
+    return {name: kind.parts for name, kind in table.faults.kinds.items()}
 
 
-def run(hands: int, seed: int = 0, jobs: int = 1) -> Report:
+def run(hands: int, seed: int = 0, jobs: int = 1, model: str = TABLE) -> Report:
     """Run a campaign; its outcome does not depend on the number of jobs."""
-    report = Report(tuple(sorted(fault_kinds())))
-    for hand in _outcomes(range(seed, seed + hands), jobs):
+    report = Report(tuple(sorted(fault_kinds(model))))
+    for hand in _outcomes(range(seed, seed + hands), jobs, model):
         report.add(hand)
     return report
 
 
-def _outcomes(seeds: Iterable[int], jobs: int) -> Iterator[Outcome]:
+def _outcomes(seeds: Iterable[int], jobs: int, model: str) -> Iterator[Outcome]:
+    play = partial(_hand, model=model)
     if jobs == 1:
-        yield from map(_hand, seeds)
+        yield from map(play, seeds)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_hand, seeds, chunksize=_CHUNK)
+        yield from pool.map(play, seeds, chunksize=_CHUNK)
 
 
-def _hand(seed: int) -> Outcome:
-    return run_hand(seed, fault_kinds())
+def _hand(seed: int, model: str) -> Outcome:
+    return run_hand(seed, fault_kinds(model), model=model)
 
 
 def table(report: Report) -> list[str]:
@@ -135,10 +140,16 @@ def _text(key: str) -> str:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=_text("seed"))
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help=_text("jobs"))
 @click.option("--table", "with_table", is_flag=True, help=_text("table_option"))
+@click.option("--model", metavar="FILE", default=TABLE, show_default=True, help=TEXTS("sim.model", _LANG))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=TEXTS("sim.lang", _LANG))
-def main(hands: int, seed: int, jobs: int, with_table: bool, lang: str) -> None:
+def main(hands: int, seed: int, jobs: int, with_table: bool, model: str, lang: str) -> None:
     """Run a campaign and print what it came to."""
-    report = run(hands, seed, jobs)
+    try:
+        load(model)
+    except ModelError as error:
+        click.echo(TEXTS("sim.bad_model", lang, why=error), err=True)
+        sys.exit(2)
+    report = run(hands, seed, jobs, model)
     click.echo("\n".join(lines(report, lang, with_table)))
     sys.exit(1 if report.wrong or report.short else 0)
 

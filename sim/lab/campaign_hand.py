@@ -9,9 +9,9 @@ import random
 from dataclasses import dataclass
 
 from sim.lab.campaign_plan import faults_of
-from sim.lab.rig import Rig, RigOptions
+from sim.lab.rig import Rig, RigOptions, ordered
+from sim.model import load
 from sim.table import Fault, Mend, TableOptions
-from tablectl.rules import ruleset
 from tablectl.table import events as ev
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -82,23 +82,27 @@ class Calm:
         return next((t for t in self.pushes_us if t >= at_us), self.ends_us)
 
 
-def run_hand(seed: int, kinds: Kinds, only: tuple[str, ...] | None = None) -> Outcome:
+def run_hand(
+    seed: int, kinds: Kinds, only: tuple[str, ...] | None = None, model: str = "four-mouth"
+) -> Outcome:
     """Play the hand with that seed, with the faults of the plan or those named by `only`."""
     rng = random.Random(f"campaign/{seed}")
     rule = rng.choice(sorted(RULES))
-    calm = _calm(Rig(_options(rule, seed)))
+    calm = _calm(Rig(_options(rule, seed, model)))
     names = only or faults_of(seed, tuple(sorted(kinds)))
     planned = sorted((_draw(n, rng.choice(kinds[n]), calm, rng) for n in names), key=lambda p: p.at_us)
-    watch = _Watch(Rig(_options(rule, seed)), f"seed {seed} {rule}", planned)
+    watch = _Watch(Rig(_options(rule, seed, model)), f"{model} seed {seed} {rule}", planned)
     watch.play()
     return Outcome(
         seed, tuple(names), tuple(watch.acted), tuple(watch.codes), tuple(watch.wrong), watch.ended()
     )
 
 
-def _options(rule: str, seed: int) -> RigOptions:
-    complete = ruleset.load(rule).wall_tiles
-    table = TableOptions(RULES[rule], seed=seed, play_us=2 * S, repair=True, complete=complete)
+def _options(rule: str, seed: int, name: str = "four-mouth") -> RigOptions:
+    model = load(name)
+    table = TableOptions(
+        RULES[rule], seed=seed, play_us=2 * S, repair=True, complete=ordered(rule, model), model=model
+    )
     return RigOptions(rule, seed, table)
 
 

@@ -13,22 +13,26 @@ from typing import Any
 from firmware_protocol.catalogue import LANGUAGES, asked_language
 from sim.lab import figures_daemon, figures_table, figures_wire
 from sim.lab.figure import Figure
+from sim.model import MachineModel, ModelError, load
 from sim.texts import TEXTS
 
 Measure = Callable[[], tuple[Figure, ...]]
 
 
-def measures(quick: bool) -> tuple[Measure, ...]:
-    """Return what is measured, in order; quickly: each once, which shows that it works and little else."""
-    few = quick
+def measures(quick: bool, model: MachineModel) -> tuple[Measure, ...]:
+    """Return what is measured, in order; quickly: each once, which shows that it works and little else.
+
+    `model` is the table whose washes and hands are timed.
+    """
+    few, play_us = quick, 20_000_000 if quick else figures_table.PLAY_US
     return (
         lambda: figures_table.nec(50 if few else 2_000, 1 if few else 10),
         lambda: figures_table.codec(50 if few else 2_000, 2 if few else 100),
         lambda: figures_wire.round_trips(50 if few else 5_000),
         lambda: figures_daemon.start_up(1 if few else 5),
         lambda: figures_daemon.at_work(2 if few else 100, 0.5 if few else 10.0),
-        lambda: figures_table.washes(1 if few else 20),
-        lambda: figures_table.virtual_speed(1 if few else 3, 20_000_000 if few else figures_table.PLAY_US),
+        lambda: figures_table.washes(1 if few else 20, model),
+        lambda: figures_table.virtual_speed(1 if few else 3, model, play_us),
     )
 
 
@@ -81,10 +85,16 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--quick", action="store_true", help=TEXTS("figures.quick", lang))
     parser.add_argument("--json", action="store_true", help=TEXTS("figures.json", lang))
+    parser.add_argument("--model", metavar="FILE", default="four-mouth", help=TEXTS("sim.model", lang))
     parser.add_argument("--lang", choices=LANGUAGES, help=TEXTS("sim.lang", lang))
     asked = parser.parse_args(arguments)
+    try:
+        model = load(asked.model)
+    except ModelError as error:
+        print(TEXTS("sim.bad_model", lang, why=error), file=sys.stderr)
+        return 2
     found: list[Figure] = []
-    for measure in measures(asked.quick):
+    for measure in measures(asked.quick, model):
         found += (new := measure())
         if not asked.json:
             for figure in new:

@@ -11,7 +11,7 @@ from firmware_protocol import bench
 from sim.lab.figure import Against, Figure, Rule, Watch
 from sim.lab.rig import Rig, RigOptions
 from sim.lab.wash import PROBE_US, wash
-from sim.model import load
+from sim.model import MachineModel
 from sim.remote import JITTER_US, frame, words
 from sim.table import TableOptions
 from tablectl.remote.nec import Frame, NecDecoder, Words
@@ -82,13 +82,12 @@ def codec(frames: int, rounds: int) -> tuple[Figure, ...]:
     return (Figure("codec", found["codec"], "/s", against, watch.foreign()),)
 
 
-def washes(count: int) -> tuple[Figure, ...]:
+def washes(count: int, model: MachineModel) -> tuple[Figure, ...]:
     """Wash `count` sets by the host, beside its slowest mouth's time and beside no host."""
     watch = Watch()
-    model = load("four-mouth")
     took, mouths, alone = [], [], []
     for seed in range(count):
-        rig = _rig(seed)
+        rig = _rig(model, seed)
         start_us = _run_to(rig, "washing")
         eyes = _watch_eyes(rig)
         took.append(_run_to(rig, "probing") - start_us)
@@ -105,25 +104,25 @@ def _mean_s(values_us: Sequence[float]) -> float:
     return sum(values_us) / len(values_us) / 1e6
 
 
-def _watch_eyes(rig: Rig) -> dict[int, list[int]]:
+def _watch_eyes(rig: Rig) -> dict[str, list[int]]:
     """Note when a tile passes each mouth's eye from now on."""
     machine = rig.table.machine
     told = machine.on_eye
-    times: defaultdict[int, list[int]] = defaultdict(list)
+    times: defaultdict[str, list[int]] = defaultdict(list)
 
-    def note(side: int, peaks: tuple[int, ...], direction: int) -> None:
-        times[side].append(rig.table.agenda.now_us)
-        told(side, peaks, direction)
+    def note(mouth: str, peaks: tuple[int, ...], direction: int) -> None:
+        times[mouth].append(rig.table.agenda.now_us)
+        told(mouth, peaks, direction)
 
     machine.on_eye = note
     return times
 
 
-def virtual_speed(rounds: int, play_us: int = PLAY_US) -> tuple[Figure, ...]:
+def virtual_speed(rounds: int, model: MachineModel, play_us: int = PLAY_US) -> tuple[Figure, ...]:
     """Time host and table on the virtual clock: a wash without an idle second, and a hand that is played."""
     return (
-        _speed("speed_wash", WASH_SPEED, [partial(_wash, seed) for seed in range(rounds)]),
-        _speed("speed_hand", HAND_SPEED, [partial(_hand, seed, play_us) for seed in range(rounds)]),
+        _speed("speed_wash", WASH_SPEED, [partial(_wash, model, seed) for seed in range(rounds)]),
+        _speed("speed_hand", HAND_SPEED, [partial(_hand, model, seed, play_us) for seed in range(rounds)]),
     )
 
 
@@ -142,14 +141,14 @@ def _timed(run: Callable[[], int]) -> _Run:
     return table_s / (time.perf_counter() - real), table_s / (time.process_time() - own)
 
 
-def _wash(seed: int) -> _Run:
-    rig = _rig(seed)
+def _wash(model: MachineModel, seed: int) -> _Run:
+    rig = _rig(model, seed)
     start_us = _run_to(rig, "closing")  # by the START that also washes
     return _timed(lambda: _run_to(rig, "rest") - start_us)
 
 
-def _hand(seed: int, play_us: int) -> _Run:
-    rig = _rig(seed, play_us)
+def _hand(model: MachineModel, seed: int, play_us: int) -> _Run:
+    rig = _rig(model, seed, play_us)
 
     def play() -> int:
         if not rig.play(_LIMIT_US) or rig.faults():
@@ -159,8 +158,8 @@ def _hand(seed: int, play_us: int) -> _Run:
     return _timed(play)
 
 
-def _rig(seed: int, play_us: int = 0) -> Rig:
-    options = TableOptions(tiles=TILES, hands=1, play_us=play_us, seed=seed)
+def _rig(model: MachineModel, seed: int, play_us: int = 0) -> Rig:
+    options = TableOptions(tiles=TILES, hands=1, play_us=play_us, seed=seed, model=model)
     return Rig(RigOptions("riichi", seed, options))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from firmware_protocol import host_link as hl
 from sim import keys
+from sim.board.describe import describe
+from sim.model import MachineModel
 from sim.remote import IrWords, Remote
 from sim.table import Mains, PanelShows, Plugged, PressRemote, SimTable, TableOptions, WireIn, WireOut
 from sim.world import Wire, World
@@ -14,6 +16,7 @@ from tablectl.board.session import BoardSession
 from tablectl.board.supervisor import AUTO, Supervisor
 from tablectl.remote import keymap
 from tablectl.remote.receiver import Receiver, Words
+from tablectl.rules import ruleset, serving
 from tablectl.service.host import Host, Trace
 from tablectl.table import events as ev
 from tablectl.table.controller import Controller
@@ -155,6 +158,11 @@ class Dead:
     def next_deadline(self) -> int | None:
         """Want nothing."""
         return None
+
+
+def ordered(rule: str, model: MachineModel) -> tuple[int, ...]:
+    """Return the tiles that each mouth of such a table is to bring for a rule."""
+    return serving.orders(ruleset.load(rule), describe(model).named_mouths)
 
 
 def make_host(

@@ -96,7 +96,7 @@ def _board(bench: Bench) -> Face:
 
 def _tiles(bench: Bench) -> Face:
     machine = bench.rig.table.machine
-    whole = ruleset.load(bench.rule).wall_tiles
+    whole = bench.whole
     stores = tuple(len(s.store) for s in machine.sides)
     heads = any(s.mouth.belt.tiles or s.mouth.slot.tiles for s in machine.sides)
     words = []

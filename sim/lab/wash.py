@@ -16,7 +16,8 @@ from sim.texts import TEXTS
 from sim.tiles import SETS
 
 PROBE_US = 3_000_000  # feeders run on for so long after the last stack, to find a tile too many
-WITHIN_S = (18.0, 35.0)  # what makers and dealers give for a four-mouth table
+WITHIN_S = (18.0, 35.0)  # what makers and dealers give for a four-mouth table; of eight mouths nobody says
+HAND = 13
 LIMIT_US = 180_000_000
 LEASE_MS = 5_000
 _RENEW_US = 2_000_000
@@ -56,11 +57,15 @@ class Summary:
     gap_s: Spread | None
 
 
-def shares(tiles: int) -> tuple[int, ...]:
-    """Return how many tiles each side takes: whole stacks, those left over on S1, S3, S2 in this order."""
-    each, over = divmod(tiles // 2, 4)
+def shares(tiles: int, mouths: int = 4) -> tuple[int, ...]:
+    """Return how many tiles each mouth takes: hands where they are served, whole stacks of what is left.
+
+    Stacks left over go to S1, S3, S2 in this order.
+    """
+    hands = (HAND,) * (mouths - 4)
+    each, over = divmod((tiles - sum(hands)) // 2, 4)
     stacks = [each + (over > turn) for turn in (0, 2, 1, 3)]
-    return tuple(2 * n for n in stacks)
+    return (*(2 * n for n in stacks), *hands)
 
 
 def wash(model: MachineModel, tiles: int, seed: int) -> Wash:
@@ -72,13 +77,14 @@ def wash(model: MachineModel, tiles: int, seed: int) -> Wash:
     times: list[int] = []
     on_eye = machine.on_eye
 
-    def note(side: int, peaks: tuple[int, ...], direction: int) -> None:
+    def note(mouth: str, peaks: tuple[int, ...], direction: int) -> None:
         times.append(table.agenda.now_us)
-        on_eye(side, peaks, direction)
+        on_eye(mouth, peaks, direction)
 
     machine.on_eye = note
     board.order(m.Run(1, board.description.part("drum"), 1, LEASE_MS))
-    for mouth, share in enumerate(shares(tiles)):
+    orders = shares(tiles, model.mouths)
+    for mouth, share in enumerate(orders):
         board.order(m.Fill(2 + mouth, mouth, share, LEASE_MS))
     now = renewed = 0
     while board.moving != ("drum",) and now < LIMIT_US:
@@ -87,10 +93,10 @@ def wash(model: MachineModel, tiles: int, seed: int) -> Wash:
         table.handle(TICK, now)
         if now >= renewed + _RENEW_US:
             renewed = now
-            for op in range(1, 6):
+            for op in range(1, 2 + len(orders)):
                 board.order(m.Renew(op, LEASE_MS))
     walls = tuple(tuple(t.number for t in side.store.tiles) for side in machine.sides)
-    ended = tuple(len(w) for w in walls) == shares(tiles)
+    ended = tuple(len(w) for w in walls) == orders
     gap_us = max(b - a for a, b in zip([0, *times], times, strict=False))
     return Wash((now + PROBE_US) / 1e6 if ended else None, gap_us / 1e6, walls)
 

@@ -1,4 +1,4 @@
-"""The four-mouth machine: motors in, sensor edges out; drum, sides, console, supply and door."""
+"""The machine: motors in, sensor edges out; drum, mouths and all behind them, console, supply and door."""
 
 import random
 from collections.abc import Callable
@@ -13,10 +13,9 @@ from sim.mechanics.eye import Eye
 from sim.mechanics.motor import Motor
 from sim.mechanics.mouth import Mouth
 from sim.mechanics.side import Side
-from sim.model import MachineModel
+from sim.model import MachineModel, MouthSpec
 from sim.tiles import Place
 
-SIDES = (1, 2, 3, 4)
 DOOR = "door.open"
 CONSOLE_DOWN = 0.05  # of its travel: so low it is out of the walls' way
 BROWN_OUT_US = 2_000  # the supply's capacitors bridge so much
@@ -30,12 +29,12 @@ class Machine:
         self.model = model
         self.violations: list[str] = []
         self.on_sensor: Callable[[str, bool], None] = lambda name, active: None
-        self.on_eye: Callable[[int, tuple[int, ...], int], None] = lambda side, peaks, direction: None
+        self.on_eye: Callable[[str, tuple[int, ...], int], None] = lambda mouth, peaks, direction: None
         self.on_stall: Callable[[str], None] = lambda part: None
         self.on_load: Callable[[str], None] = lambda part: None
         self.on_drive: Callable[[], None] = lambda: None
         self.on_brown_out: Callable[[], None] = lambda: None
-        self.on_wall: Callable[[str], None] = lambda side: None
+        self.on_wall: Callable[[str], None] = lambda mouth: None
         self.on_console: Callable[[bool], None] = lambda is_up: None
         self._forced: dict[str, bool] = {}
         self._door_open = False
@@ -49,26 +48,28 @@ class Machine:
             self._console_sensor,
             lambda held: self.motors["console"].hold(held),
         )
-        self.sides = tuple(self._side(n, seed) for n in SIDES)
+        # Streams of their own for each mouth: what one does never shifts another's chance.
+        streams = [f"{seed}/{{}}/{n}" for n in range(1, 1 + len(model.each_mouth))]
+        self.sides = tuple(map(self._side, model.each_mouth, streams))
+        self._by_name = {side.name: side for side in self.sides}
         self.motors = self._motors()
         self._readings = self._sensors()
 
-    def _side(self, number: int, seed: int) -> Side:
-        # Streams of their own for each mouth: what one does never shifts another's chance.
-        eye = Eye(self.model.eye, random.Random(f"{seed}/eye/{number}"))
+    def _side(self, spec: MouthSpec, stream: str) -> Side:
+        eye = Eye(self.model.eye, random.Random(stream.format("eye")))
         mouth = Mouth(
-            f"S{number}",
+            spec.name,
             self.agenda,
             self.drum,
             eye,
             self.model.mouth,
-            random.Random(f"{seed}/mouth/{number}"),
-            lambda peaks, direction: self.on_eye(number, peaks, direction),
+            random.Random(stream.format("mouth")),
+            lambda peaks, direction: self.on_eye(spec.name, peaks, direction),
             self._edge,
         )
         return Side(
             self.agenda,
-            number,
+            spec,
             self.model,
             mouth,
             self._edge,
@@ -84,7 +85,7 @@ class Machine:
         for side in self.sides:
             turns[f"conveyor.{side.name}"] = (current.conveyor_ma, side.mouth.turn)
             turns[f"stacker.{side.name}"] = (current.stacker_ma, side.turn_stacker)
-            turns[f"lift.{side.name}"] = (current.lift_ma, side.lift.turn)
+            turns[f"lift.{side.name}"] = (side.spec.lift_ma, side.lift.turn)
         turns["console"] = (current.console_ma, self.console.turn)
         return {
             name: Motor(self.agenda, name, max_ma, turn, lambda part: self.on_stall(part), self._load_changed)
@@ -102,9 +103,9 @@ class Machine:
         """Let one motor have its power although the door is open, or no longer."""
         self.motors[part].bridge(DOOR, on)
 
-    def open_gate(self, side: int, is_open: bool) -> None:
-        """Open or close the pick-up of one side."""
-        self.sides[side - 1].mouth.open_gate(is_open)
+    def open_gate(self, mouth: str, is_open: bool) -> None:
+        """Open or close the pick-up of one mouth."""
+        self._by_name[mouth].mouth.open_gate(is_open)
 
     @property
     def driven(self) -> tuple[str, ...]:
@@ -167,8 +168,8 @@ class Machine:
         return self.side(side).stacker if kind == PartKind.STACKER else self.side(side).lift
 
     def side(self, name: str) -> Side:
-        """Return the side of that name."""
-        return self.sides[int(name[1:]) - 1]
+        """Return the mouth of that name, with all behind it."""
+        return self._by_name[name]
 
     def places(self) -> tuple[Place, ...]:
         """Return every place of the machine that can hold tiles."""

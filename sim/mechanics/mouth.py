@@ -20,7 +20,7 @@ class _Riding:
 
 
 class Mouth:
-    """The feeder of one side; `on_eye` gets the peaks of each tile at the eye and the belt's direction."""
+    """One feeder; `on_eye` gets the peaks of each tile at the eye and the belt's direction."""
 
     def __init__(
         self,

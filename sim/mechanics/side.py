@@ -1,11 +1,11 @@
-"""One side: mouth, stacker, store, lift and the latches on which its wall stands."""
+"""What stands behind one mouth: stacker, store, lift, and the latches on which its wall, or a hand, lies."""
 
 from collections.abc import Callable
 
 from sim.agenda import Agenda
 from sim.mechanics.crank import TURN, WINDOW, Crank, travel_from
 from sim.mechanics.mouth import Mouth
-from sim.model import MachineModel
+from sim.model import MachineModel, MouthSpec
 from sim.tiles import Place
 
 PUSHED_ANGLE = TURN // 2 - WINDOW - 1_000  # the stack is in the store when the closed sensor comes on
@@ -14,12 +14,15 @@ JAM_ANGLE = TURN // 5  # where the stacker meets a tile that stands half in the 
 
 
 class Side:
-    """The mechanisms of a side and the places its tiles are in."""
+    """A mouth with its mechanisms and the places its tiles are in; one that serves hands is no other.
+
+    `wall` is what the lift has left on the latches.
+    """
 
     def __init__(
         self,
         agenda: Agenda,
-        number: int,
+        spec: MouthSpec,
         model: MachineModel,
         mouth: Mouth,
         on_sensor: Callable[[str, bool], None],
@@ -28,11 +31,12 @@ class Side:
         violate: Callable[[str], None],
         console_is_down: Callable[[], bool],
     ) -> None:
-        self.name = f"S{number}"
+        self.spec = spec
+        self.name = spec.name
         self.mouth = mouth
         self.store = Place(f"store.{self.name}")
         self.wall = Place(f"wall.{self.name}")
-        self._capacity = 2 * model.store.stacks
+        self._capacity = 2 * spec.stacks
         self._on_wall = on_wall
         self._violate = violate
         self._console_is_down = console_is_down
@@ -48,7 +52,7 @@ class Side:
         )
         self.lift = Crank(
             agenda,
-            1000 * model.travel.lift_ms,
+            1000 * spec.lift_ms,
             {f"{lift}.home": 0},
             {round(TURN * model.travel.latch_at): self._latch},
             on_sensor,

@@ -5,6 +5,7 @@ from typing import Any
 
 from firmware_protocol import host_link as hl
 from firmware_protocol import messages as m
+from firmware_protocol import reports
 from firmware_protocol.core import Tick
 from firmware_protocol.description import Description
 from tablectl.table import events as ev
@@ -75,7 +76,8 @@ class BoardSession:
             case ev.Verb.JOG_BACK:
                 return m.Jog(order.op, part, -1, JOG_LEASE_MS)
             case ev.Verb.FILL:
-                return m.Fill(order.op, known.parts[part].side - 1, order.tiles, LEASE_MS)
+                mouth = [each.name for each in known.named_mouths].index(known.parts[part].mouth)
+                return m.Fill(order.op, mouth, order.tiles, LEASE_MS)
             case ev.Verb.STOP:
                 return m.Stop(order.op, part)
             case ev.Verb.RENEW:
@@ -144,9 +146,11 @@ class BoardSession:
     def _halted(self, stopped: m.Stopped) -> ev.BoardState:
         """Return the state of a stop: it is believed whatever it counts, counts of other mouths are not."""
         known, self._newest = self._newest, None
-        mouths = self._description.mouths if self._description else len(stopped.counts) // 2
-        if len(stopped.counts) == 2 * mouths:
+        described = self._description
+        wanted = reports.size(described) if described else len(stopped.counts) // 2 * 2
+        if len(stopped.counts) == wanted:
             return self._state(stopped)
+        mouths = described.mouths if described else wanted // 2
         doubtful = bytes((_COUNT, 0xFF)) * mouths  # each store may hold anything
         state = self._state(replace(stopped, counts=doubtful))
         if known:
@@ -157,11 +161,14 @@ class BoardSession:
         """Return what the board sees; a late reply tells no older story than what is known already."""
         if self._newest and _before(message.clock_ms, self._newest.clock_ms):
             return self._newest
-        sensors = self._description.sensors if self._description else ()
+        known, sensors = self._description, tuple[str, ...]()
         counts: bytes = message.counts
+        if known:
+            counts = reports.mouth_counts(known, message)
+            sensors = _named(reports.sensor_bits(known, message), known.sensors)
         self._newest = ev.BoardState(
             message.clock_ms,
-            _named(message.sensors, sensors),
+            sensors,
             tuple(counts[0::2]),
             tuple(c & _COUNT for c in counts[1::2]),
             tuple(c & ~_COUNT != 0 for c in counts[1::2]),

@@ -186,10 +186,10 @@ def status_lines(found: dict[str, Any], lang: str) -> list[str]:
         lines.append(TEXTS("cli.status.no_board", lang))
     lines.append(_port_line(found["port"], lang))
     if stores := found["stores"]:
-        sides = ", ".join(f"S{n}: {count}" for n, count in enumerate(stores, 1))
+        sides = ", ".join(f"{mouth}: {count}" for mouth, count in zip(found["mouths"], stores, strict=True))
         lines.append(TEXTS("cli.status.stores", lang, sides=sides))
     if opening := found["break"]:
-        lines.append(TEXTS("cli.status.break", lang, side=opening["side"], stack=opening["stack"]))
+        lines.append(opening_line(opening, lang))
     lines.append(TEXTS("cli.status.link", lang, **found["link"]))
     lines.append(TEXTS("cli.status.remote", lang, **found["remote"]))
     if deaf := found["remote"]["why_closed"]:
@@ -207,6 +207,14 @@ def match_lines(found: dict[str, Any], lang: str) -> list[str]:
     if found["same_set"]:
         lines.append(TEXTS("cli.status.same_set", lang))
     return lines
+
+
+def opening_line(opening: dict[str, Any], lang: str) -> str:
+    """Return where play begins, by a break or where hands were served."""
+    values = {"side": opening["side"], "stack": opening["stack"]}
+    if "hand" in opening:
+        return TEXTS("cli.status.served", lang, hand=opening["hand"], **values)
+    return TEXTS("cli.status.break", lang, **values)
 
 
 def _port_line(port: dict[str, Any], lang: str) -> str:

@@ -31,6 +31,7 @@ class DemoOptions:
     """What the demo plays."""
 
     rule: str
+    table: str
     hands: int
     speed: float
     seed: int
@@ -39,6 +40,7 @@ class DemoOptions:
 
 @command("demo")
 @click.option("--rule", default="riichi", show_default=True, help=text("option.rule"))
+@click.option("--table", default="four-mouth", show_default=True, help=text("option.table"))
 @click.option("--hands", type=click.IntRange(1), default=1, show_default=True, help=text("option.hands"))
 @click.option(
     "--speed", type=click.FloatRange(0.1, 20), default=5.0, show_default=True, help=text("option.speed")
@@ -47,12 +49,19 @@ class DemoOptions:
 @click.option("--fault", "faults", multiple=True, help=text("option.fault"))
 @json_option
 def demo(
-    lang: str, rule: str, hands: int, speed: float, seed: int | None, faults: tuple[str, ...], as_json: bool
+    lang: str,
+    rule: str,
+    table: str,
+    hands: int,
+    speed: float,
+    seed: int | None,
+    faults: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Play on a simulated table."""
     ruleset.load(rule)
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-    options = DemoOptions(rule, hands, speed, seed, faults)
+    options = DemoOptions(rule, table, hands, speed, seed, faults)
     story = Story(options.rule)
     with make_screen(lang, story, sys.stderr if as_json else sys.stdout) as screen:
         asyncio.run(_play(options, story, screen, lang))
@@ -107,7 +116,15 @@ async def _follow(api: Path, story: Story, screen: Screen) -> None:
 
 def _sim_arguments(options: DemoOptions, folder: Path) -> list[str]:
     tiles = ruleset.load(options.rule).tiles.composition.total
-    arguments = ["sim", "--pty", str(folder / "board"), "--lirc", str(folder / "lirc")]
+    arguments = [
+        "sim",
+        "--table",
+        options.table,
+        "--pty",
+        str(folder / "board"),
+        "--lirc",
+        str(folder / "lirc"),
+    ]
     arguments += ["--control", str(folder / "control"), "--speed", str(options.speed)]
     arguments += ["--tiles", str(tiles), "--seed", str(options.seed), "--hands", str(options.hands)]
     arguments += ["--play-s", str(PLAY_S)]

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablectl.rules import ruleset
+from firmware_protocol.description import Mouth
+from tablectl.rules import ruleset, serving
 from tablectl.texts import TEXTS
 
 
@@ -12,12 +13,13 @@ class Story:
     """The hands so far; `truth` is the simulated table's own word on every tile."""
 
     rule: str
+    mouths: list[str] = field(default_factory=list)
     state: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
     wash_us: list[int] = field(default_factory=list)
     dice: list[list[list[int]]] = field(default_factory=list)
     breaks: list[dict[str, Any]] = field(default_factory=list)
-    counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+    counts: list[int] = field(default_factory=list)
     truth: dict[str, Any] = field(default_factory=dict)
     status: dict[str, Any] = field(default_factory=dict)
 
@@ -32,12 +34,20 @@ class Story:
                 self.wash_us.append(event["took_us"])
             case "DiceThrown":
                 self.dice[-1].append(event["faces"])
-            case "BreakAnnounced":
+            case "BreakAnnounced" | "HandsServed":
                 self.breaks.append(event)
+            case "Counted":
+                self.mouths, self.counts = event["mouths"], event["stored"]
             case "FaultRaised":
                 self.faults.append(event)
             case _:
                 pass
+
+    @property
+    def ordered(self) -> dict[str, int]:
+        """Return the tiles that each mouth must bring, by the rule alone."""
+        mouths = [Mouth.named(name) for name in self.mouths]
+        return dict(zip(self.mouths, serving.orders(ruleset.load(self.rule), mouths), strict=True))
 
     @property
     def walls(self) -> list[list[int]]:
@@ -48,18 +58,23 @@ class Story:
     def good(self) -> bool:
         """Tell whether all walls stood as the rule wants them and nothing went wrong."""
         rule = ruleset.load(self.rule)
-        right = [rule.walls.stacks(n) for n in range(4)]
+        mouths = [(Mouth.named(name), tiles) for name, tiles in self.ordered.items()]
+        walls = [tiles for mouth, tiles in mouths if not mouth.hand]
+        served = [tiles for mouth, tiles in mouths if mouth.hand and tiles]
         hands = self.truth.get("hands", [])
-        complete = all(sum(map(len, h["walls"])) == rule.total for h in hands)
-        once = all(len({t for w in h["walls"] for t in w}) == rule.total for h in hands)
-        stood = bool(hands) and all(walls == right for walls in self.walls)
+        piles = [[*hand["walls"], *hand["served"]] for hand in hands]
+        once = all(len({t for pile in each for t in pile}) == rule.total for each in piles)
+        stood = bool(hands) and all(
+            (list(map(len, hand["walls"])), list(map(len, hand["served"]))) == (walls, served)
+            for hand in hands
+        )
         opened = len(self.breaks) == len(hands)
-        return stood and complete and once and opened and not self.faults and not self.truth["violations"]
+        return stood and once and opened and not self.faults and not self.truth["violations"]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary for programs."""
         hands = self.truth.get("hands", [])
-        last = hands[-1]["walls"] if hands else []
+        last = [*hands[-1]["walls"], *hands[-1]["served"]] if hands else []
         link = self.status.get("link", {})
         opening = self.breaks[-1] if self.breaks else None
         return {
@@ -91,13 +106,18 @@ class Story:
             stacks = ", ".join(f"S{n} {count}" for n, count in enumerate(walls, 1))
             lines.append(TEXTS("demo.walls", lang, hand=number + 1, stacks=stacks))
             if number < len(self.breaks):
-                thrown = " ".join("+".join(map(str, t)) for t in self.dice[number])
-                at = self.breaks[number]
-                seat = TEXTS(f"seat.{at['wall']}", lang)
-                lines.append(TEXTS("demo.break", lang, dice=thrown, seat=seat, stack=at["stack"]))
+                lines.append(self._opening(number, lang))
         washed = ", ".join(f"{us / 1_000_000:.1f} s" for us in self.wash_us)
         lines.append(TEXTS("demo.washed", lang, times=washed or "-"))
         for fault in self.faults:
             lines += fault["text"][lang]
         lines.append(TEXTS("demo.good" if self.good else "demo.bad", lang))
         return lines
+
+    def _opening(self, number: int, lang: str) -> str:
+        at = self.breaks[number]
+        values = {"seat": TEXTS(f"seat.{at['wall']}", lang), "stack": at["stack"]}
+        if "hand" in at:
+            return TEXTS("demo.served", lang, hand=at["hand"], **values)
+        thrown = " ".join("+".join(map(str, t)) for t in self.dice[number])
+        return TEXTS("demo.break", lang, dice=thrown, **values)

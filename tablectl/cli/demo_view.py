@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tablectl.cli.demo_story import Story
-from tablectl.rules import ruleset
 from tablectl.texts import TEXTS
 
 _LINES = 8
@@ -43,6 +42,9 @@ def describe(event: dict[str, Any], lang: str) -> str | None:
         case "BreakAnnounced":
             seat = TEXTS(f"seat.{event['wall']}", lang)
             said = TEXTS("demo.said_break", lang, seat=seat, side=event["side"], stack=event["stack"])
+        case "HandsServed":
+            values = {"seat": TEXTS(f"seat.{event['wall']}", lang), "side": event["side"]}
+            said = TEXTS("demo.said_served", lang, hand=event["hand"], stack=event["stack"], **values)
         case "FaultRaised" | "WarningRaised":
             said = event["text"][lang][0]
         case "Refused":
@@ -72,7 +74,7 @@ class PlainScreen:
 
 
 class LiveScreen:
-    """The table from above: four sides with what is in their stores, the display, the last lines of news."""
+    """The table from above: what is in the store of each mouth, the display, the last lines of news."""
 
     def __init__(self, lang: str, story: Story, stream: TextIO) -> None:
         self._lang = lang
@@ -92,23 +94,19 @@ class LiveScreen:
 
     def show(self, event: dict[str, Any]) -> None:
         """Draw the table anew after an event."""
-        if event["event"] == "Counted":
-            self._story.counts = list(event["stored"])
-        elif event["event"] == "Panel":
+        if event["event"] == "Panel":
             self._display = event["display"]
         elif said := describe(event, self._lang):
             self._news = [*self._news[-(_LINES - 1) :], said]
         self._live.update(self._picture())
 
     def _picture(self) -> Group:
-        rule = ruleset.load(self._story.rule)
         grid = Table.grid(padding=(0, 2))
-        for side, stored in enumerate(self._story.counts):
-            full = rule.wall_tiles[side]
+        for (mouth, full), stored in zip(self._story.ordered.items(), self._story.counts, strict=True):
             stacks, half = divmod(stored, 2)
             bar = Text("▮" * stacks + "▯" * half, style="green")
-            bar.append("·" * (rule.walls.stacks(side) - stacks - half), style="dim")
-            grid.add_row(f"S{side + 1}", bar, f"{stored}/{full}")
+            bar.append("·" * (-(-full // 2) - stacks - half), style="dim")
+            grid.add_row(mouth, bar, f"{stored}/{full}")
         state = TEXTS(f"state.{self._story.state}", self._lang) if self._story.state else ""
         head = Text.assemble((f" {self._display:4} ", "bold red on black"), "  ", state)
         return Group(Panel(Group(head, grid), title="tablectl", width=72), Text("\n".join(self._news) or " "))

@@ -1,6 +1,6 @@
 """A rule set for a person, as a page, and for a program."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ def name_of(rule: RuleSet, lang: str) -> str:
 
 def stacks_of(rule: RuleSet) -> list[str]:
     """Return the stacks of each side as they are written, a single tile as a half."""
-    return [f"{tiles // 2}{'½' * (tiles % 2)}" for tiles in rule.wall_tiles]
+    return _stacks(rule.wall_tiles)
 
 
 def why(rule: RuleSet, entry: Unstated, lang: str) -> str:
@@ -108,6 +108,7 @@ def _rows(rule: RuleSet, lang: str) -> Iterable[_Row]:
         "break", _sentences(lang, said(f"wall.{rule.dice.wall}"), counted), ("dice.wall", "dice.passed")
     )
     yield _Row("deal", _deal(rule, lang), ("deal",))
+    yield _Row("served", _served(rule, lang), ("served",))
     yield _Row("kong", said(f"replacement.{rule.tail.kong}"), ("tail.kong",))
     yield _Row("flower", said(f"replacement.{rule.tail.flower}"), ("tail.flower",))
     yield _Row("tail", _tail(rule, lang), ("tail.keep", "tail.measure"))
@@ -130,13 +131,30 @@ def _tiles(rule: RuleSet, lang: str) -> str:
 
 
 def _walls(rule: RuleSet, lang: str) -> str:
-    sides = TEXTS("rule_page.and", lang).join(
-        f"{side(seat)} {stacks}" for seat, stacks in enumerate(stacks_of(rule))
-    )
+    sides = _by_side(rule.wall_tiles, lang)
     stacks = sum(tiles // 2 for tiles in rule.wall_tiles)
     if odd := sum(tiles % 2 for tiles in rule.wall_tiles):
         return TEXTS("rule_page.stacks_half", lang, n=stacks, odd=odd, sides=sides)
     return TEXTS("rule_page.stacks", lang, n=stacks, sides=sides)
+
+
+def _stacks(walls: Sequence[int]) -> list[str]:
+    return [f"{tiles // 2}{'½' * (tiles % 2)}" for tiles in walls]
+
+
+def _by_side(walls: Sequence[int], lang: str) -> str:
+    comma = TEXTS("rule_page.and", lang)
+    return comma.join(f"{side(seat)} {stacks}" for seat, stacks in enumerate(_stacks(walls)))
+
+
+def _served(rule: RuleSet, lang: str) -> str:
+    if (served := rule.served) is None:
+        return TEXTS("rule_page.served.no", lang)
+    return _sentences(
+        lang,
+        TEXTS("rule_page.served.hands", lang, hand=served.hand, sides=_by_side(served.tiles, lang)),
+        TEXTS(f"rule_page.served.{served.start}", lang, stack=served.passed + 1),
+    )
 
 
 def _deal(rule: RuleSet, lang: str) -> str:

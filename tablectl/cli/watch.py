@@ -50,10 +50,8 @@ class View:
     def _count(self, event: dict[str, Any], now_s: float) -> list[str]:
         if not self._feeding:
             return []
-        sides = ", ".join(
-            f"S{n} {taken}/{stored}"
-            for n, (taken, stored) in enumerate(zip(event["taken"], event["stored"], strict=True), 1)
-        )
+        counts = zip(event["mouths"], event["taken"], event["stored"], strict=False)
+        sides = ", ".join(f"{mouth} {taken}/{stored}" for mouth, taken, stored in counts)
         self._held = self._text("watch.counted", total=sum(event["taken"]), sides=sides)
         if self._counts_s is not None and now_s < self._counts_s + COUNTS_S:
             return []
@@ -78,8 +76,8 @@ class View:
             case "DiceThrown":
                 faces = " ".join(map(str, event["faces"]))
                 return [self._text("watch.dice", faces=faces, side=f"S{event['seat'] + 1}")]
-            case "BreakAnnounced":
-                return [self._text("cli.status.break", side=event["side"], stack=event["stack"])]
+            case "BreakAnnounced" | "HandsServed":
+                return [client.opening_line(event, self._lang)]
             case "Refused":
                 who = self._words.source(event["source"])
                 reason = event["text"][self._lang]

@@ -27,6 +27,7 @@ class Words:
             "fault": lambda d: self._text("log.kind.fault", title=self._title(d["code"], d["values"])),
             "warning": lambda d: self._text("log.kind.warning", title=self._title(d["code"], d)),
             "dice": self._dice,
+            "served": self._served,
             "heard": self._heard,
             "door": lambda d: self._text("log.kind.door", source=self.source(d["source"])),
             "jog": self._jog,
@@ -104,6 +105,10 @@ class Words:
         how = "; ".join(wins) or self._text("log.hand.drawn", ready=_seats(data["ready"]) or "-")
         dealer = f"S{data['memory']['dealer'] + 1}"
         return self._text("log.kind.hand", how=how, dealer=dealer, source=self.source(data["source"]))
+
+    def _served(self, data: Data) -> str:
+        opening, side = data["break"], f"S{data['dealer'] + 1}"
+        return self._text("log.kind.served", side=side, broken=opening["side"], stack=opening["stack"])
 
     def _heard(self, data: Data) -> str:
         key = "log.kind.heard_unknown" if data["paired"] else "log.kind.heard_foreign"

@@ -55,6 +55,13 @@ class Measure(StrEnum):
     ORIGINAL = "original"  # tiles behind a line counted from the first tail, those taken since included
 
 
+class StartBy(StrEnum):
+    """How the first stack is found where hands are served."""
+
+    DEALER = "dealer"  # counted from the right end of the dealer's own wall, without dice
+    DICE = "dice"  # as the rule's dice name it
+
+
 class Win(StrEnum):
     """Who deals after a win."""
 
@@ -166,6 +173,20 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """What a machine with mouths for hands does: `hand` tiles to each player, `tiles` into the four walls.
+
+    Nobody deals then; the dealer draws first, and completes his hand by it. `passed` stacks are passed where
+    no dice are thrown.
+    """
+
+    hand: int
+    tiles: tuple[int, int, int, int]
+    start: StartBy
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Succession:
     """Who deals next: after a win, after one discard with several winners, after a drawn hand.
 
@@ -201,6 +222,7 @@ class RuleSet:
     phases: Phases
     first_dealer: Start
     match: MatchLength
+    served: Served | None = None  # where the rule says how hands are served
     gear: int = 0  # of a table; what is played in it is not known
 
     @property

@@ -32,7 +32,9 @@ from tablectl.rules.model import (
     Names,
     PassedBy,
     RuleSet,
+    Served,
     Source,
+    StartBy,
     Status,
     Succession,
     Tail,
@@ -90,6 +92,7 @@ def parse(content: bytes, file: str, values_of: Callable[[str], dict[str, Any] |
         phases=_section(top, "phases", _phases) if top.has("phases") else Phases(),
         first_dealer=_section(top, "first_dealer", _first_dealer),
         match=_section(top, "match", _match) if top.has("match") else MatchLength(),
+        served=_section(top, "served", _served) if top.has("served") else None,
         # Last, so that a key which is not there is told as such rather than as a reason without its value.
         unstated=_section(top, "unstated", lambda t: _unstated(t, top)) if top.has("unstated") else (),
     )
@@ -255,6 +258,15 @@ def _tail(table: Table) -> Tail:
     )
 
 
+def _served(table: Table) -> Served:
+    s1, s2, s3, s4 = table.numbers("tiles", 0, length=SIDES)
+    start = table.table("start")
+    by = start.choice("seat", StartBy)
+    passed = start.number("passed", 0) if by is StartBy.DEALER else 0
+    start.close()
+    return Served(table.number("hand", 1), (s1, s2, s3, s4), by, passed)
+
+
 def _succession(table: Table) -> Succession:
     win = table.choice("win", Win)
     # "The first winner" names nobody when one discard makes several: such a file has to say.
@@ -283,6 +295,10 @@ def _check_sums(rule: RuleSet, file: str) -> None:
     others = rule.dealing.takers(len(rule.players)).count(1)
     if others != rule.dealing.hand:
         raise TablectlError("rules.hand_sum", file=file, hand=rule.dealing.hand, taken=others)
+    if (served := rule.served) and served.hand != rule.dealing.hand:
+        raise TablectlError("rules.served_hand", file=file, served=served.hand, hand=rule.dealing.hand)
+    if served and (makes := sum(served.tiles) + served.hand * len(rule.players)) != rule.total:
+        raise TablectlError("rules.served_sum", file=file, served=makes, walls=rule.total)
     if (undealt := rule.total - rule.dealt) <= (kept := max(rule.tail.keep)):
         raise TablectlError("rules.tail_sum", file=file, dealt=rule.dealt, undealt=undealt, kept=kept)
 

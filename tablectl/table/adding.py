@@ -1,21 +1,28 @@
 """ADD 补牌: the feeders stop, what is too much on a belt goes back to the drum, the console opens."""
 
+from firmware_protocol.description import Mouth
 from tablectl.table import console
 from tablectl.table.activity import Outcome, Procedure
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import GiveBack
+from tablectl.table.sorter import GiveBack, by_name
 
 
 class Adding:
     """Opens the console in the middle of a wash, so that people reach what is missing or too much."""
 
     def __init__(
-        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, without: tuple[str, ...]
+        self,
+        operations: Operations,
+        mouths: tuple[Mouth, ...],
+        tiles: tuple[int, ...],
+        state: BoardState,
+        without: tuple[str, ...],
     ) -> None:
         self._operations = operations
-        self._tiles = tiles
+        self._mouths = mouths
+        self._tiles = by_name(mouths, tiles)
         self._state = state
         self._without = without
         self._stopping: set[OpId] = set()
@@ -42,8 +49,8 @@ class Adding:
         if self._stopping:
             return None
         if self._back is None:
-            taken = zip(self._tiles, self._state.taken, strict=True)
-            over = [n for n, (wanted, count) in enumerate(taken, 1) if count > wanted]
+            taken = by_name(self._mouths, self._state.taken)
+            over = [name for name, wanted in self._tiles.items() if taken[name] > wanted]
             self._back = GiveBack(self._operations, over, now_us)
         if not self._back.done(now_us):
             return None

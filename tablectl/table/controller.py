@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_protocol.core import Tick, earliest
-from firmware_protocol.description import PartKind
+from firmware_protocol.description import Mouth, PartKind
 from firmware_protocol.messages import StopReason
 from tablectl.rules import ruleset
 from tablectl.table import events as ev
@@ -44,8 +44,8 @@ Event = (
 )  # fmt: skip
 Effect = (
     ev.Command | ev.StopAll | ev.ClearStop | ev.Panel | ev.Journal | ev.EntropyWanted | ev.FaultRaised
-    | ev.WarningRaised | ev.Refused | ev.Washed | ev.DiceThrown | ev.BreakAnnounced | ev.StateChanged
-    | ev.Counted | ev.RuleChosen | ev.HandOver | ev.SameSetWanted
+    | ev.WarningRaised | ev.Refused | ev.Washed | ev.DiceThrown | ev.BreakAnnounced | ev.HandsServed
+    | ev.StateChanged | ev.Counted | ev.RuleChosen | ev.HandOver | ev.SameSetWanted
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class Controller:
         self.journal_dead = False
         self.wishes_off = False
         self.operations = Operations(self.emit, self._stroke_ms, speed)
-        self.hand = Hand(memory.standing, self.emit, self._record_throw)
+        self.hand = Hand(memory.standing, self.emit, self._record_hand)
         self.keys = Keys()
         self.front = Front(self)
         self._desk = Desk(self)
@@ -133,6 +133,11 @@ class Controller:
     def prompt(self) -> str | None:
         """Return what the display asks for, or shows of what is being typed."""
         return self._desk.word
+
+    @property
+    def mouths(self) -> tuple[Mouth, ...]:
+        """Return the mouths of the table, none before its board has described itself."""
+        return self.board.description.named_mouths if self.board else ()
 
     @property
     def technician(self) -> Technician | None:
@@ -201,7 +206,8 @@ class Controller:
     def _see(self, state: ev.BoardState) -> None:
         before, self.seen = self.seen, state
         if before is None or (before.taken, before.stored) != (state.taken, state.stored):
-            self.emit(ev.Counted(state.taken, state.stored))
+            names = tuple(mouth.name for mouth in self.mouths)
+            self.emit(ev.Counted(state.taken, state.stored, names))
         if _DOOR in state.sensors and not self.memory.disturbed:
             self.remember(disturbed=True)
             if self.state is not State.TECHNICIAN:
@@ -295,6 +301,10 @@ class Controller:
                 self.remember(without=())  # it may have been mended while the power was off
             if set(hello.keys) >= LIFT_KEYS and self.state in (State.UNHOMED, State.FAULT):
                 self._queue.append(Trigger.TECHNICIAN)  # both lift keys held at power-on, as of old
+        if (memory := self.memory.of(hello.description.mouths)) is not self.memory:
+            self.memory = memory
+            self.hand.stand(memory.standing)
+            self.remember()
         self._plausible = Plausible(hello.description)
         self._see(hello.state)
         self.hand.remind(self.now_us)
@@ -366,6 +376,8 @@ class Controller:
             self._queue.clear()
             self.keys.forget_holds()
             self.wishes_off = False
+        if old in (State.HOMING, State.STOPPED):
+            self.hand.resume(self.now_us)
         self._activity = self._begin(new, cut)
         if self._activity:
             self._activity.begin(self.now_us)
@@ -386,7 +398,7 @@ class Controller:
         return activity(new, at)
 
     def _update_memory(self, old: State, new: State) -> None:
-        before, self.memory = self.memory, remembered(self.memory, old, new)
+        before, self.memory = self.memory, remembered(self.memory, old, new, self.mouths)
         if old is State.FAULT:
             if self.fault and self.fault.code == "E53" and new is State.UNHOMED:
                 # RESET is a person's word to go on without that sensor until it is mended.
@@ -395,6 +407,7 @@ class Controller:
             self.fault = None
         if self.memory.standing is not before.standing:
             self.hand.stand(self.memory.standing)
+            self.hand.begin(self.now_us)
         if new is State.OPENING and (rule := self.memory.leftover):
             self.emit(ev.SameSetWanted(rule, ruleset.load(rule).tiles.left_in_drum))
         if new in (State.CLOSING, State.ADD_CLOSING):
@@ -464,9 +477,9 @@ class Controller:
     def _clear(self, reason: int) -> None:
         self.emit(ev.ClearStop(reason))
 
-    def _record_throw(self, standing: Standing, said: dict[str, Any]) -> int:
+    def _record_hand(self, kind: str, standing: Standing, said: dict[str, Any]) -> int:
         self.memory = self.memory.but(standing=standing)
-        return self.journal("dice", {**said, "memory": self.memory.to_json()})
+        return self.journal(kind, {**said, "memory": self.memory.to_json()})
 
     def _show(self) -> None:
         if self.board is None or not self.connected:

@@ -5,12 +5,13 @@ they take have looked for it in vain. A mouth that looks stops at its first tile
 does not go back.
 """
 
+from firmware_protocol.description import Mouth
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
-from tablectl.table.ledger import per_side
+from tablectl.table.ledger import per_mouth
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import GiveBack, conveyor, unseen
+from tablectl.table.sorter import GiveBack, by_name, conveyor, unseen
 
 LOOK_US = 8_000_000
 ENOUGH = 3  # tiles at other eyes while the suspect saw none: that mouth is at fault
@@ -20,12 +21,16 @@ ROUNDS = 4
 class Diagnosis:
     """Diagnosing: mouths that are done take a tile each and give it back, a few times."""
 
-    def __init__(self, operations: Operations, tiles: tuple[int, ...], state: BoardState) -> None:
+    def __init__(
+        self, operations: Operations, mouths: tuple[Mouth, ...], tiles: tuple[int, ...], state: BoardState
+    ) -> None:
         self._operations = operations
-        self._tiles = tiles
+        self._mouths = mouths
+        self._tiles = by_name(mouths, tiles)
         self._begin = self._state = state
-        self._suspects = sorted(int(p.side[1:]) for p in operations.running(Verb.FILL))
-        self._helpers = [n for n, t in enumerate(tiles, 1) if t and n not in self._suspects]
+        filling = {p.mouth for p in operations.running(Verb.FILL)}
+        self._suspects = [name for name in self._tiles if name in filling]
+        self._helpers = [name for name, t in self._tiles.items() if t and name not in filling]
         self._evidence = 0
         self._round = 0
         self._until_us: int | None = None
@@ -38,8 +43,8 @@ class Diagnosis:
         self._begin = self._state
         self._back = None
         self._until_us = now_us + LOOK_US
-        for n in self._helpers:
-            self._operations.order(Verb.RUN, conveyor(n), now_us)
+        for name in self._helpers:
+            self._operations.order(Verb.RUN, conveyor(name), now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
         """Take in the counts."""
@@ -56,24 +61,24 @@ class Diagnosis:
         """Return a named fault, or EYE_OWN when washing is to go on."""
         if self._until_us is None:
             return self._tidy(now_us)
-        if hidden := unseen(self._state, self._begin, self._helpers):
+        if hidden := unseen(self._state, self._taken(), self._taken(self._begin), self._helpers):
             return Trouble("E26", {"side": hidden})
-        came = [n for n in self._helpers if self._came([n])]
-        for n in came:
-            self._stop(n, now_us)
+        came = [name for name in self._helpers if self._came([name])]
+        for name in came:
+            self._stop(name, now_us)
         own = self._came(self._suspects) or not self._operations.running(Verb.FILL)
-        looking = [n for n in self._helpers if n not in came]
+        looking = [name for name in self._helpers if name not in came]
         if not own and now_us < self._until_us and (looking or not self._helpers):
             return None
         others = self._came(self._helpers)
         self._evidence += others
         if not own and self._evidence >= ENOUGH:
-            return Trouble("E22", {"sides": ", ".join(f"S{n}" for n in self._suspects)})
+            return Trouble("E22", {"sides": ", ".join(self._suspects)})
         if not own and not others:
             return Trouble("E21" if self._helpers else "E25", {"sides": self._lack()})
         self._until_us = None
-        for n in looking:
-            self._stop(n, now_us)
+        for name in looking:
+            self._stop(name, now_us)
         return None
 
     def next_deadline(self) -> int | None:
@@ -82,16 +87,20 @@ class Diagnosis:
             return self._until_us
         return self._back.next_deadline() if self._back else None
 
-    def _came(self, sides: list[int]) -> int:
-        return sum(self._state.taken[n - 1] - self._begin.taken[n - 1] for n in sides)
+    def _taken(self, state: BoardState | None = None) -> dict[str, int]:
+        return by_name(self._mouths, (state or self._state).taken)
+
+    def _came(self, mouths: list[str]) -> int:
+        taken, began = self._taken(), self._taken(self._begin)
+        return sum(taken[name] - began[name] for name in mouths)
 
     def _lack(self) -> str:
-        taken = zip(self._tiles, self._state.taken, strict=True)
-        lack = {f"S{n}": t - c for n, (t, c) in enumerate(taken, 1)}
-        return per_side({side: count for side, count in lack.items() if count > 0})
+        taken = self._taken()
+        lack = {name: wanted - taken[name] for name, wanted in self._tiles.items()}
+        return per_mouth({name: count for name, count in lack.items() if count > 0})
 
-    def _stop(self, side: int, now_us: int) -> None:
-        for running in self._operations.running(Verb.RUN, conveyor(side)):
+    def _stop(self, mouth: str, now_us: int) -> None:
+        for running in self._operations.running(Verb.RUN, conveyor(mouth)):
             self._stopping |= {running.op, self._operations.stop(running, now_us)}
 
     def _tidy(self, now_us: int) -> Outcome:

@@ -345,11 +345,22 @@ class BreakAnnounced:
 
 
 @dataclass(frozen=True, slots=True)
+class HandsServed:
+    """Each player has `hand` tiles; the dealer draws first, from the stack that is named as for a break."""
+
+    wall: int
+    stack: int
+    side: str
+    hand: int
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """The counts of a wash have changed: tiles taken at the eyes and pushed into the stores, per mouth."""
 
     taken: tuple[int, ...]
     stored: tuple[int, ...]
+    mouths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The catalogue of faults: what a code means, in both languages."""
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_protocol.description import PartKind
+from firmware_protocol.parts import HAND, WALL
 from tablectl.texts import LANGUAGES, TEXTS
 
 FILE = Path(__file__).with_name("faults.toml")
@@ -44,15 +46,28 @@ class FaultEntry:
 
 
 def _told(values: dict[str, Any], lang: str) -> dict[str, Any]:
-    """Return the values with names of parts and reasons in a person's words."""
+    """Return the values with names of parts, mouths and reasons in a person's words."""
     told = dict(values)
     for key, value in values.items():
-        kind, _, side = str(value).partition(".")
+        kind, _, mouth = str(value).partition(".")
         if f"reason.{value}" in TEXTS:
             told[key] = TEXTS(f"reason.{value}", lang)
         elif key == "part" and f"part.{kind}" in TEXTS:
-            told[key] = TEXTS(f"part.{kind}", lang, side=side)
+            told[key] = TEXTS(f"part.{kind}", lang, mouth=_mouth_names(mouth, lang))
+        elif key == "side":
+            told[key] = _mouth_names(str(value), lang)
+        elif key == "sides":
+            told[key] = _mouth_names(str(value), lang, among=HAND)
     return told
+
+
+def _mouth_names(text: str, lang: str, among: str = WALL + HAND) -> str:
+    """Return a text with the names of mouths in a person's words; lists keep the short ones of walls."""
+
+    def words(name: re.Match[str]) -> str:
+        return TEXTS(f"mouth.{name[1]}", lang, n=name[2])
+
+    return re.sub(rf"\b([{among}])([1-9])\b", words, text)
 
 
 @cache

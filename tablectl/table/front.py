@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from firmware_protocol.description import Mouth
 from tablectl.table import events as ev
 from tablectl.table import panel
 from tablectl.table.cycle import State
@@ -29,6 +30,11 @@ class Shown(Protocol):
     @property
     def prompt(self) -> str | None:
         """Return what is asked for, or is being typed."""
+        ...
+
+    @property
+    def mouths(self) -> tuple[Mouth, ...]:
+        """Return the mouths of the table."""
         ...
 
     @property
@@ -80,7 +86,7 @@ class Front:
         if table.state is State.TECHNICIAN and table.technician:
             return panel.part(table.technician.chosen[0])
         if table.state is State.STOPPED and table.memory.raising and table.seen and any(table.seen.unsure):
-            return panel.unknown_wall(table.seen.unsure.index(True) + 1)
+            return panel.unknown_wall(table.mouths[table.seen.unsure.index(True)].name)
         if table.state in (State.OPENING, State.OPEN) and table.memory.leftover:
             return panel.SAME
         return panel.WORDS.get(table.state, "    ")

@@ -3,12 +3,13 @@
 People take it off and begin anew. These walls are nobody's: no dice are thrown on them.
 """
 
+from firmware_protocol.description import Mouth
 from tablectl.table.activity import Outcome, Procedure
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
 from tablectl.table.homing import pairs
 from tablectl.table.operations import Operations, Pending
-from tablectl.table.sorter import GiveBack, conveyor
+from tablectl.table.sorter import GiveBack, by_name, conveyor
 
 
 class GivingUp:
@@ -18,9 +19,15 @@ class GivingUp:
     """
 
     def __init__(
-        self, operations: Operations, state: BoardState, recount: tuple[str, ...], recorded: tuple[int, ...]
+        self,
+        operations: Operations,
+        mouths: tuple[Mouth, ...],
+        state: BoardState,
+        recount: tuple[str, ...],
+        recorded: tuple[int, ...],
     ) -> None:
         self._operations = operations
+        self._mouths = mouths
         self._state = state
         self._recount = recount
         self._recorded = recorded or (0,) * len(state.stored)
@@ -32,13 +39,13 @@ class GivingUp:
         """Let the belts run back."""
         # A belt that has run back lets the board count anew: what it holds is then one number again.
         state = self._state
-        counts = zip(state.taken, state.stored, state.unsure, strict=True)
-        sides = [
-            n
-            for n, (taken, stored, unsure) in enumerate(counts, 1)
-            if taken != stored or unsure or f"S{n}" in self._recount
+        counts = zip(self._mouths, state.taken, state.stored, state.unsure, strict=True)
+        doubtful = [
+            mouth.name
+            for mouth, taken, stored, unsure in counts
+            if taken != stored or unsure or mouth.name in self._recount
         ]
-        self._back = GiveBack(self._operations, sides, now_us)
+        self._back = GiveBack(self._operations, doubtful, now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
         """Take in the counts."""
@@ -58,16 +65,16 @@ class GivingUp:
             return None
         if self._filling is None:
             self._filling = {
-                self._operations.order(Verb.FILL, conveyor(n), now_us, taken)
-                for n, taken in enumerate(self._state.taken, 1)
+                self._operations.order(Verb.FILL, conveyor(name), now_us, taken)
+                for name, taken in by_name(self._mouths, self._state.taken).items()
                 if taken
             }
         if self._filling:
             return None
         if self._lifts is None:
-            holds = zip(self._state.stored, self._state.unsure, self._recorded, strict=True)
-            sides = [n for n, words in enumerate(holds, 1) if any(words)]
-            self._lifts = Procedure(self._operations, pairs(Verb.STROKE_TURN, sides), Trigger.RAISED)
+            holds = zip(self._mouths, self._state.stored, self._state.unsure, self._recorded, strict=True)
+            full = [mouth for mouth, *words in holds if any(words)]
+            self._lifts = Procedure(self._operations, pairs(Verb.STROKE_TURN, full), Trigger.RAISED)
             self._lifts.begin(now_us)
         return self._lifts.advance(now_us)
 

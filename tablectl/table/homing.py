@@ -4,9 +4,9 @@ No mechanism whose store may hold tiles is moved but away from them: stackers go
 a half-turned lift completes its turn last.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from firmware_protocol.description import PartKind
+from firmware_protocol.description import Mouth, PartKind
 from firmware_protocol.messages import StopReason
 from tablectl.table import console
 from tablectl.table.activity import Outcome, Procedure, Step, Trouble
@@ -82,7 +82,11 @@ class Homing:
             return Trouble("E53", {"sensor": console.LOWER})
         if self._strokes:
             outcome = self._strokes.advance(now_us)
-            wrong = wrong_stores(self._stored, self._state) if self._stored and outcome else ""
+            wrong = (
+                wrong_stores(self._hello.description.named_mouths, self._stored, self._state)
+                if self._stored and outcome
+                else ""
+            )
             return Trouble("E23", {"sides": wrong}) if outcome is Trigger.HOMED and wrong else outcome
         held = _HELD.get(StopReason(self._stop)) if self._stop in list(StopReason) else None
         if held and self._tries >= TRIES:
@@ -107,12 +111,15 @@ class Homing:
             if console.LOWER in self._without and console.UPPER not in seen:
                 groups.append([(Verb.STROKE_FAR, "console")])  # by time it starts from its upper sensor
             groups.append([console.down(self._without)])
-        groups += pairs(Verb.STROKE_HOME, [n for n in range(1, 5) if f"lift.S{n}.home" not in seen])
+        mouths = self._hello.description.named_mouths
+        groups += pairs(Verb.STROKE_HOME, [x for x in mouths if f"lift.{x.name}.home" not in seen])
         self._strokes = Procedure(self._operations, groups, Trigger.HOMED)
         self._strokes.begin(now_us)
 
 
-def pairs(verb: Verb, sides: list[int]) -> list[list[Step]]:
-    """Let opposite lifts move together: half the current of four at once."""
-    groups = [[(verb, f"lift.S{n}") for n in pair if n in sides] for pair in ((1, 3), (2, 4))]
-    return [group for group in groups if group]
+def pairs(verb: Verb, mouths: Iterable[Mouth]) -> list[list[Step]]:
+    """Let the lifts of opposite walls, or hands, move together: two motors' current at once; walls first."""
+    groups: dict[tuple[bool, bool], list[Step]] = {}
+    for mouth in sorted(mouths, key=lambda mouth: mouth.side):
+        groups.setdefault((mouth.hand, mouth.side % 2 == 0), []).append((verb, f"lift.{mouth.name}"))
+    return [groups[key] for key in sorted(groups)]

@@ -1,7 +1,9 @@
-"""The ledger: how many tiles each side's store holds, certain or as an interval."""
+"""The ledger: how many tiles each mouth's store holds, certain or as an interval."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from firmware_protocol.description import Mouth
 from tablectl.table.events import BoardState
 
 
@@ -24,8 +26,8 @@ class Count:
 def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool = False) -> tuple[Count, ...]:
     """Return the count of each store.
 
-    A lift that nobody saw home leaves its side between none and what it held. `disturbed`: the door was
-    open, and until a person says that no tile was taken every side may hold anything.
+    A lift that nobody saw home leaves its store between none and what it held. `disturbed`: the door was
+    open, and until a person says that no tile was taken every store may hold anything.
     """
     if state is None or disturbed:
         return tuple(Count(0, 2 * stacks) for stacks in capacity)
@@ -35,16 +37,16 @@ def stores(state: BoardState | None, capacity: tuple[int, ...], disturbed: bool 
     )
 
 
-def wrong_stores(tiles: tuple[int, ...], state: BoardState) -> str:
+def wrong_stores(mouths: Iterable[Mouth], tiles: tuple[int, ...], state: BoardState) -> str:
     """Return which stores do not certainly hold what was ordered, empty where all do."""
     wrong = {
-        f"S{n}": f"{stored}{'?' if unsure else ''}/{wanted}"
-        for n, (wanted, stored, unsure) in enumerate(zip(tiles, state.stored, state.unsure, strict=True), 1)
+        mouth.name: f"{stored}{'?' if unsure else ''}/{wanted}"
+        for mouth, wanted, stored, unsure in zip(mouths, tiles, state.stored, state.unsure, strict=True)
         if stored != wanted or unsure
     }
-    return per_side(wrong)
+    return per_mouth(wrong)
 
 
-def per_side(counts: dict[str, int] | dict[str, str]) -> str:
+def per_mouth(counts: dict[str, int] | dict[str, str]) -> str:
     """Return counts as people read them."""
-    return ", ".join(f"{side}: {count}" for side, count in counts.items())
+    return ", ".join(f"{mouth}: {count}" for mouth, count in counts.items())

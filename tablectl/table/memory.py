@@ -8,7 +8,7 @@ from tablectl.rules.match import Match
 
 @dataclass(frozen=True, slots=True)
 class WashOrder:
-    """The rule and the tiles per machine side, latched when a set's wash starts."""
+    """The rule and the tiles that each mouth is to hold, latched when a set's wash starts."""
 
     rule: str
     tiles: tuple[int, ...]
@@ -45,7 +45,7 @@ class Memory:
     standing: Standing | None = None
     disturbed: bool = False  # the door was open, and nobody has said yet that no tile was taken
     mistrust: bool = False  # the stores did not hold what they should: nothing is built on them
-    recount: tuple[str, ...] = ()  # sides whose eye and slot disagreed: their belts are emptied first
+    recount: tuple[str, ...] = ()  # mouths whose eye and slot disagreed: their belts are emptied first
     without: tuple[str, ...] = ()  # dead end sensors of the console that a person has said to go on without
     play: Play | None = None
     leftover: str | None = None  # the rule that left part of its set in the drum: the same set must go in
@@ -54,6 +54,16 @@ class Memory:
     def but(self, **changes: Any) -> "Memory":
         """Return the memory with some of it changed."""
         return replace(self, **changes)
+
+    def of(self, mouths: int) -> "Memory":
+        """Return what of this holds for a table of so many mouths: nothing of the sets of another one."""
+        orders = [order for order in (self.wash, self.stored) if order]
+        orders += [self.standing.order] if self.standing else []
+        if all(len(order.tiles) == mouths for order in orders):
+            return self
+        return self.but(
+            wash=None, stored=None, standing=None, raising=False, recount=(), washed_us=0, mistrust=True
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for the journal."""

@@ -32,8 +32,8 @@ class Pending:
         return self.sent_us is not None
 
     @property
-    def side(self) -> str:
-        """Return the side of its part."""
+    def mouth(self) -> str:
+        """Return the mouth of its part."""
         return self.part.partition(".")[2]
 
 

@@ -26,6 +26,7 @@ WORDS: dict[State, str] = {
 READY = "rdY "
 DICE = "dicE"
 SAME = "SAnE"  # the set that was played, and no other: part of it is in the drum
+SERVED = "hAnd"
 SEATS = "ESUN"
 
 BEEP_READY_MS = 600
@@ -73,6 +74,6 @@ def part(number: int) -> str:
     return f"t {number:2d}"
 
 
-def unknown_wall(side: int) -> str:
-    """Ask for a look at a wall: whether it stands is not known."""
-    return f"S{side}--"
+def unknown_wall(mouth: str) -> str:
+    """Ask for a look at a wall, or a hand: whether it is up is not known."""
+    return f"{mouth}--"

@@ -13,7 +13,7 @@ class Plausible:
     """Holds each report of a session against those before it and against what was ordered to move."""
 
     def __init__(self, description: Description) -> None:
-        self._holds = [(f"S{n}", 2 * stacks) for n, stacks in enumerate(description.capacity, 1)]
+        self._holds = [(mouth.name, 2 * mouth.stacks) for mouth in description.named_mouths]
         two_ends = [part for part in description.parts if len(ENDS[part.kind]) > 1]
         self._ends = [(p.name, {f"{p.name}.{end}" for end in ENDS[p.kind]}) for p in two_ends]
         self._certain: dict[str, int] = {}  # the last certain count of a store whose lift has stood since
@@ -24,16 +24,16 @@ class Plausible:
         for part, ends in self._ends:
             if ends <= told:
                 return Trouble("E52", {"part": part})  # it is at one end or the other
-        side = self._impossible_count(state, moving)
-        return Trouble("E27", {"side": side}) if side else None
+        mouth = self._impossible_count(state, moving)
+        return Trouble("E27", {"side": mouth}) if mouth else None
 
     def _impossible_count(self, state: BoardState, moving: Iterable[Pending]) -> str | None:
-        """Return a side whose store has lost tiles though its lift stands, or holds more than it can."""
+        """Return a mouth whose store has lost tiles though its lift stands, or holds more than it can."""
         for lift in (p for p in moving if p.part.startswith("lift.")):
-            self._certain.pop(lift.side, None)
-        for (side, most), stored, unsure in zip(self._holds, state.stored, state.unsure, strict=False):
-            if stored > most or (not unsure and stored < self._certain.get(side, 0)):
-                return side
+            self._certain.pop(lift.mouth, None)
+        for (mouth, most), stored, unsure in zip(self._holds, state.stored, state.unsure, strict=False):
+            if stored > most or (not unsure and stored < self._certain.get(mouth, 0)):
+                return mouth
             if not unsure:
-                self._certain[side] = stored
+                self._certain[mouth] = stored
         return None

@@ -1,9 +1,10 @@
 """What is chosen for the next wash: rule or gear; and who deals."""
 
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from tablectl.errors import TablectlError
-from tablectl.rules import gears, ruleset
+from tablectl.rules import gears, ruleset, serving
 from tablectl.table import events as ev
 from tablectl.table.hand import Hand
 from tablectl.table.memory import Memory, Standing
@@ -18,6 +19,7 @@ class Table(Protocol):
     memory: Memory
     board: ev.Hello | None
     hand: Hand
+    now_us: int
 
     def emit(self, effect: Any) -> None:
         """Let an effect out."""
@@ -93,12 +95,8 @@ class Settings:
         board = self._table.board
         if board is None:
             return None
-        rule = ruleset.load(rule_id)
-        for n, (tiles, holds) in enumerate(zip(rule.wall_tiles, board.description.capacity, strict=False), 1):
-            if (wanted := -(-tiles // 2)) > holds:
-                values = {"rule": rule.id, "wanted": wanted, "side": f"S{n}", "holds": holds}
-                return ev.Unfit("refuse.rule_does_not_fit", values)
-        return None
+        misfit = serving.misfit(ruleset.load(rule_id), board.description.named_mouths)
+        return ev.Unfit("refuse.rule_does_not_fit", asdict(misfit)) if misfit else None
 
     def next_dealer(self) -> str | None:
         """Let the next player deal; return why not."""
@@ -113,6 +111,7 @@ class Settings:
             standing = Standing(standing.order, dealer)
             table.hand.stand(standing)
         table.remember(dealer=dealer, standing=standing, play=None)  # whoever is first: a match begins
+        table.hand.begin(table.now_us)
         return None
 
     def _by_number(self) -> ev.Unfit | None:

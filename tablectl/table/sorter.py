@@ -1,10 +1,13 @@
 """The wash of one set: drum and mouths run until every side has its tiles, then a probe for one too many."""
 
+from collections.abc import Collection, Iterable
+
 from firmware_protocol.core import earliest
+from firmware_protocol.description import Mouth
 from tablectl.table.activity import Outcome, Trouble
 from tablectl.table.cycle import Trigger
 from tablectl.table.events import BoardState, OpId, Verb
-from tablectl.table.ledger import per_side, wrong_stores
+from tablectl.table.ledger import per_mouth, wrong_stores
 from tablectl.table.operations import Operations, Pending
 
 EMPTY_US = 8_000_000  # no eye has seen a tile: nothing was put in
@@ -15,18 +18,23 @@ RETRIES = 2
 _RETRIED = frozenset({"STALL", "TIMEOUT", "FEED_STALL"})
 
 
-def conveyor(side: int) -> str:
-    """Return the name of a side's conveyor."""
-    return f"conveyor.S{side}"
+def conveyor(mouth: str) -> str:
+    """Return the name of a mouth's conveyor."""
+    return f"conveyor.{mouth}"
+
+
+def by_name(mouths: Iterable[Mouth], counts: Iterable[int]) -> dict[str, int]:
+    """Return a count of each mouth by its name."""
+    return {mouth.name: count for mouth, count in zip(mouths, counts, strict=True)}
 
 
 class GiveBack:
     """Runs belts backwards so that what is on them goes back to the drum; then stops them."""
 
-    def __init__(self, operations: Operations, sides: list[int], now_us: int) -> None:
+    def __init__(self, operations: Operations, mouths: Collection[str], now_us: int) -> None:
         self._operations = operations
-        self._ids = {operations.order(Verb.RUN_BACK, conveyor(n), now_us) for n in sides}
-        self._until_us: int | None = now_us + BACK_US if sides else None
+        self._ids = {operations.order(Verb.RUN_BACK, conveyor(name), now_us) for name in mouths}
+        self._until_us: int | None = now_us + BACK_US if mouths else None
 
     def ended(self, op: OpId) -> None:
         """Strike a move off."""
@@ -46,17 +54,20 @@ class GiveBack:
 
 
 class Wash:
-    """Washing: one FILL per side; FILLED when each of them was done and the counts are what was ordered."""
+    """Washing: one FILL per mouth; FILLED when each of them was done and the counts are what was ordered."""
 
     def __init__(
         self,
         operations: Operations,
+        mouths: tuple[Mouth, ...],
         tiles: tuple[int, ...],
         state: BoardState,
         recount: tuple[str, ...] = (),
     ) -> None:
         self._operations = operations
+        self._mouths = mouths
         self._tiles = tiles
+        self._ordered = {name: count for name, count in by_name(mouths, tiles).items() if count}
         self._state = state
         self._recount = recount
         self._done: set[str] = set()
@@ -68,8 +79,9 @@ class Wash:
     def begin(self, now_us: int) -> None:
         """Give back what is on a belt beyond the order, or in doubt, then run drum and mouths."""
         self._quiet_us = now_us
-        taken = zip(self._tiles, self._state.taken, strict=True)
-        back = [n for n, (t, c) in enumerate(taken, 1) if c > t or f"S{n}" in self._recount]
+        taken = by_name(self._mouths, self._state.taken)
+        over = [name for name, count in taken.items() if count > self._ordered.get(name, 0)]
+        back = [name for name in taken if name in over or name in self._recount]
         if back:
             self._back = GiveBack(self._operations, back, now_us)
         else:
@@ -87,9 +99,9 @@ class Wash:
         if self._back:
             self._back.ended(pending.op)
         if reason is None and pending.verb is Verb.FILL:
-            self._done.add(pending.side)
+            self._done.add(pending.mouth)
         if reason is None and pending.verb is Verb.STROKE_HOME:
-            self._fill(int(pending.side[1:]), now_us)
+            self._fill(pending.mouth, now_us)
         if reason not in _RETRIED or pending.stopping:
             return False
         tries = self._tries[pending.part] = self._tries.get(pending.part, 0) + 1
@@ -97,7 +109,7 @@ class Wash:
             return False
         if pending.verb is Verb.FILL:
             # Back to its open end first: away from the tiles, it pushes nothing.
-            self._operations.order(Verb.STROKE_HOME, f"stacker.{pending.side}", now_us)
+            self._operations.order(Verb.STROKE_HOME, f"stacker.{pending.mouth}", now_us)
             return True
         if pending.part == "drum":
             self._operations.order(Verb.RUN, "drum", now_us)
@@ -112,8 +124,8 @@ class Wash:
                 self._quiet_us = now_us
                 self._feed(now_us)
             return None
-        if self._done == self._sides():
-            wrong = wrong_stores(self._tiles, self._state)
+        if self._done == set(self._ordered):
+            wrong = wrong_stores(self._mouths, self._tiles, self._state)
             return Trouble("E23", {"sides": wrong}) if wrong else Trigger.FILLED
         if not all(p.sent for p in self._operations.pending.values()):
             self._quiet_us = now_us  # what waits for the disk does not run
@@ -131,18 +143,15 @@ class Wash:
             return self._back.next_deadline()
         return self._quiet_us + (NO_TILE_US if self._seen_any else EMPTY_US)
 
-    def _sides(self) -> set[str]:
-        return {f"S{n}" for n, count in enumerate(self._tiles, 1) if count}
-
     def _feed(self, now_us: int) -> None:
         if not self._operations.running(Verb.RUN, "drum"):
             self._operations.order(Verb.RUN, "drum", now_us)
-        for n, count in enumerate(self._tiles, 1):
-            if count and not self._operations.running(Verb.FILL, conveyor(n)):
-                self._fill(n, now_us)
+        for name in self._ordered:
+            if not self._operations.running(Verb.FILL, conveyor(name)):
+                self._fill(name, now_us)
 
-    def _fill(self, side: int, now_us: int) -> None:
-        self._operations.order(Verb.FILL, conveyor(side), now_us, self._tiles[side - 1])
+    def _fill(self, mouth: str, now_us: int) -> None:
+        self._operations.order(Verb.FILL, conveyor(mouth), now_us, self._ordered[mouth])
 
 
 class Probe:
@@ -152,11 +161,18 @@ class Probe:
     """
 
     def __init__(
-        self, operations: Operations, tiles: tuple[int, ...], state: BoardState, look: bool = True
+        self,
+        operations: Operations,
+        mouths: tuple[Mouth, ...],
+        tiles: tuple[int, ...],
+        state: BoardState,
+        look: bool = True,
     ) -> None:
         self._look = look
         self._operations = operations
+        self._mouths = mouths
         self._tiles = tiles
+        self._ordered = {name: count for name, count in by_name(mouths, tiles).items() if count}
         self._began = self._state = state
         self._end_us: int | None = None
         self._stopping: set[OpId] | None = None
@@ -164,11 +180,8 @@ class Probe:
     def begin(self, now_us: int) -> None:
         """Run every mouth; the drum still turns."""
         self._end_us = now_us + (PROBE_US if self._look else 0)
-        if not self._look:
-            return
-        for n, count in enumerate(self._tiles, 1):
-            if count:
-                self._operations.order(Verb.RUN, conveyor(n), now_us)
+        for name in self._ordered if self._look else ():
+            self._operations.order(Verb.RUN, conveyor(name), now_us)
 
     def see(self, state: BoardState, now_us: int) -> None:
         """Take in the counts."""
@@ -182,12 +195,11 @@ class Probe:
 
     def advance(self, now_us: int) -> Outcome:
         """Stop the feeders at the end of the time; CLEAR when they stand and the stores are as ordered."""
-        taken = zip(self._tiles, self._state.taken, strict=True)
-        extra = {f"S{n}": c - t for n, (t, c) in enumerate(taken, 1) if c > t}
-        if extra:
-            return Trouble("E24", {"sides": per_side(extra)})
-        sides = [n for n, count in enumerate(self._tiles, 1) if count]
-        if hidden := unseen(self._state, self._began, sides):
+        taken, began = by_name(self._mouths, self._state.taken), by_name(self._mouths, self._began.taken)
+        extra = {name: n - self._ordered.get(name, 0) for name, n in taken.items()}
+        if extra := {name: over for name, over in extra.items() if over > 0}:
+            return Trouble("E24", {"sides": per_mouth(extra)})
+        if hidden := unseen(self._state, taken, began, self._ordered):
             return Trouble("E26", {"side": hidden})
         if self._stopping is None and self._end_us is not None and now_us >= self._end_us:
             if not all(p.sent for p in self._operations.pending.values()):
@@ -197,7 +209,7 @@ class Probe:
             self._stopping = self._operations.stop_feeds(now_us)
         if self._stopping is None or self._stopping:
             return None
-        wrong = wrong_stores(self._tiles, self._state)
+        wrong = wrong_stores(self._mouths, self._tiles, self._state)
         return Trouble("E23", {"sides": wrong}) if wrong else Trigger.CLEAR
 
     def next_deadline(self) -> int | None:
@@ -205,9 +217,11 @@ class Probe:
         return earliest(self._end_us)
 
 
-def unseen(state: BoardState, begin: BoardState, sides: list[int]) -> str | None:
-    """Return a side at whose head a tile lies that its eye has not seen, None where there is none."""
-    for n in sides:
-        if f"slot.S{n}.first" in state.sensors and state.taken[n - 1] <= begin.taken[n - 1]:
-            return f"S{n}"
+def unseen(
+    state: BoardState, taken: dict[str, int], began: dict[str, int], mouths: Iterable[str]
+) -> str | None:
+    """Return a mouth at whose head a tile lies that its eye has not seen, None where there is none."""
+    for name in mouths:
+        if f"slot.{name}.first" in state.sensors and taken[name] <= began[name]:
+            return name
     return None

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tablectl.rules import ruleset
+from firmware_protocol.description import Mouth
+from tablectl.rules import ruleset, serving
 from tablectl.table import console
 from tablectl.table.activity import STOP_FEEDS, Activity, Procedure
 from tablectl.table.adding import Adding
@@ -35,7 +36,7 @@ class Situation:
 
 def activity(new: State, at: Situation) -> Activity | None:
     """Return what a state does, None where it waits for people."""
-    operations, seen = at.operations, at.seen
+    operations, seen, mouths = at.operations, at.seen, at.hello.description.named_mouths
     order = at.memory.stored if new is State.RAISING else at.memory.wash
     tiles = order.tiles if order else ()
     match new:
@@ -51,30 +52,29 @@ def activity(new: State, at: Situation) -> Activity | None:
         case State.CLOSING | State.ADD_CLOSING:
             return console.Lowering(operations, at.memory.without)
         case State.ADD_OPENING:
-            return Adding(operations, tiles, seen, at.memory.without)
+            return Adding(operations, mouths, tiles, seen, at.memory.without)
         case State.GIVING_UP:
-            return GivingUp(
-                operations, seen, at.memory.recount, at.memory.stored.tiles if at.memory.stored else ()
-            )
+            recorded = at.memory.stored.tiles if at.memory.stored else ()
+            return GivingUp(operations, mouths, seen, at.memory.recount, recorded)
         case State.HALTING:
             return Procedure(operations, [[STOP_FEEDS]], Trigger.NOTHING)
         case State.RAISING:
-            return RaiseWalls(operations, tiles, seen, at.cut)
+            return RaiseWalls(operations, mouths, tiles, seen, at.cut)
         case State.WASHING:
-            return Wash(operations, tiles, seen, at.memory.recount)
+            return Wash(operations, mouths, tiles, seen, at.memory.recount)
         case State.PROBING:
             left = order is not None and ruleset.load(order.rule).tiles.left_in_drum > 0
-            return Probe(operations, tiles, seen, look=not left)
+            return Probe(operations, mouths, tiles, seen, look=not left)
         case State.DIAGNOSING:
-            return Diagnosis(operations, tiles, seen)
+            return Diagnosis(operations, mouths, tiles, seen)
         case State.TECHNICIAN:
             return Technician(operations, at.hello.description, at.record_jog)
         case _:
             return None
 
 
-def remembered(memory: Memory, old: State, new: State) -> Memory:
-    """Return what the table remembers after it has gone from one state to another."""
+def remembered(memory: Memory, old: State, new: State, mouths: tuple[Mouth, ...]) -> Memory:
+    """Return what a table with these mouths remembers after it has gone from one state to another."""
     match old, new:
         case _, State.OPENING:
             memory = memory.but(loaded=True, standing=None)
@@ -82,7 +82,8 @@ def remembered(memory: Memory, old: State, new: State) -> Memory:
             memory = memory.but(raising=True)
         case _, State.WASHING if memory.wash is None:
             rule = ruleset.load(memory.rule)
-            memory = memory.but(wash=WashOrder(rule.id, rule.wall_tiles), loaded=False, washed_us=0)
+            order = WashOrder(rule.id, serving.orders(rule, mouths))
+            memory = memory.but(wash=order, loaded=False, washed_us=0)
         case _, State.GIVING_UP:
             memory = memory.but(mistrust=True)  # once begun it is the only way on, whatever cuts it
         case State.WASHING, State.PROBING:
