@@ -3,9 +3,7 @@
 import hashlib
 import io
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from helpers import (
@@ -38,7 +36,6 @@ from sim.mechanics.machine import Machine
 from sim.model import MachineModel, load
 from sim.table import Fault, SimTable, TableOptions
 from sim.tiles import SETS
-from tablectl.rules import ruleset
 from tablectl.table import events as ev
 from tablectl.table import ledger
 from tablectl.table.faults import catalogue
@@ -55,54 +52,11 @@ KINDS = campaign.fault_kinds("eight-mouth")
 # Tiles per machine side as tables that serve hands build 136 of them, beside 4 × 13: 10, 10, 11, 11 stacks.
 SERVED_136 = (20, 20, 22, 22)
 # Sixteen tiles for each of four from 144 leave 80: twenty before every side.
-SIXTEEN = """
-id = "sixteen"
-names = { en = "Sixteen tiles", zh = "十六张" }
-source = { document = "001", anchor = "麻将" }
-[tiles]
-set = ["1-9m*4", "1-9p*4", "1-9s*4", "z1-4*4", "z5-7*4", "f1-8*1"]
-in_play = 144
-[seats]
-players = [0, 1, 2, 3]
-[wall]
-tiles = [36, 36, 36, 36]
-[dice]
-count = 3
-throws = 1
-wall = "seat_of_sum"
-passed = "sum"
-[deal]
-hand = 16
-blocks = 4
-last = "dealer_one"
-[served]
-hand = 16
-tiles = [20, 20, 20, 20]
-start = { seat = "dealer", passed = 0 }
-[tail]
-kong = "tail"
-flower = "tail"
-keep = [16]
-[next_dealer]
-win = "stay_if_dealer_else_next"
-draw = "stay"
-"""
+SIXTEEN = "taiwan16"
 
 
 def table(rule: str = "riichi", seed: int = 0, **options: object) -> Rig:
     return rig(rule, entropy_seed=seed, seed=seed, model=EIGHT, **options)
-
-
-@pytest.fixture
-def sixteen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """A rule of sixteen tiles beside those of the package."""
-    for file in ruleset.DATA.glob("*.toml"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "sixteen.toml").write_text(SIXTEEN, encoding="utf-8")
-    monkeypatch.setattr(ruleset, "DATA", tmp_path)
-    ruleset.load.cache_clear()
-    yield "sixteen"
-    ruleset.load.cache_clear()
 
 
 def served(r: Rig) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -132,9 +86,9 @@ def test_a_served_hand_does_not_end_in_wrong_walls_or_hands(seed: int) -> None:
     assert [hand["back"] for hand in r.table.truth()["hands"]] == ["A", "B", "A"]
 
 
-def test_sixteen_tiles_of_144_are_served_and_leave_walls_of_twenty(sixteen: str) -> None:
+def test_sixteen_tiles_of_144_are_served_and_leave_walls_of_twenty() -> None:
     options = TableOptions(tiles=144, hands=2, play_us=2 * S, seed=1, model=EIGHT)
-    r = Rig(RigOptions(sixteen, 1, options))
+    r = Rig(RigOptions(SIXTEEN, 1, options))
     assert r.play(), r.controller.state
     assert r.faults() == ()
     check_tiles(r)
@@ -370,8 +324,11 @@ def test_a_rule_that_a_four_mouth_table_cannot_hold_is_refused_and_moves_nothing
     assert refused.reason == "refuse.rule_does_not_fit"
     assert refused.values == {"rule": "riichi", "wanted": 17, "side": "S1", "holds": 14}
     assert not r.table.board.executed
-    api(r, Intent.RULE_NEXT)
+    for rule in ("mcr", "sc_tcy"):
+        r.world.post(r.world.now_us, "host", ev.Choose("local:1000", rule))
+        run_for(r, 0.1)
     assert r.controller.memory.rule == "sc_tcy", "of 14 stacks; 18 are refused as well"
+    assert refusals(r) == ["refuse.rule_does_not_fit"] * 2
 
 
 def test_stores_for_hands_that_are_too_small_leave_whole_walls() -> None:
@@ -386,7 +343,9 @@ def test_stores_for_walls_that_are_too_small_for_whole_ones_serve_all_the_same()
     wash(r)
     run_to(r, "rest")
     assert tuple(len(s.store) for s in r.table.machine.sides) == (*SERVED_136, 13, 13, 13, 13)
-    api(r, Intent.RULE_NEXT)
+    for rule in ("sc_tcy", "mcr"):
+        r.world.post(r.world.now_us, "host", ev.Choose("local:1000", rule))
+        run_for(r, 0.1)
     assert {e.values["rule"] for e in told(r, ev.Refused)} == {"sc_tcy", "mcr"}
 
 
