@@ -111,8 +111,7 @@ class Bench:
 
 def _losses(trace: Path) -> Iterator[str]:
     with trace.open(encoding="utf-8") as stream:
-        next(stream)
-        for line in stream:
-            _, core, event, _ = json.loads(line)
+        calls = [call for line in stream if isinstance(call := json.loads(line), list)]  # no head, no end
+        for _, core, event, _ in calls:
             if core == "remote" and event["$"] == "Lost":
                 yield event["why"]
