@@ -16,6 +16,11 @@ def test_no_player_takes_another_tile_than_was_computed(rule: str) -> None:
     assert played.wrong == ()
 
 
+@pytest.mark.parametrize("rule", ["riichi", "taiwan16", "mcr", "sanma"])
+def test_an_eight_mouth_table_does_not_serve_or_build_other_than_was_computed(rule: str) -> None:
+    assert deals.play(rule, 1, "eight-mouth").wrong == ()
+
+
 def test_no_rule_that_fits_is_left_out() -> None:
     assert set(ruleset.available()) - set(deals.fitting()) == {"vietnamese176"}, "22 stacks a side"
 

@@ -14,21 +14,24 @@ from itertools import chain
 import click
 
 from firmware_protocol.catalogue import LANGUAGES, language
+from sim.board.describe import describe
 from sim.lab.fingers import Fingers
 from sim.lab.rig import Rig, RigOptions
+from sim.model import load
 from sim.table import PanelKey, TableOptions
 from sim.texts import TEXTS
 from sim.tiles import Tile
-from tablectl.rules import ruleset
+from tablectl.rules import ruleset, serving
 from tablectl.rules.course import Drawn
 from tablectl.rules.deal import Deal, deal
 from tablectl.rules.indicator import indicators
-from tablectl.rules.model import From, Last, RuleSet
+from tablectl.rules.model import From, Last, RuleSet, Served
 from tablectl.rules.tail import rest
-from tablectl.rules.walls import Place
+from tablectl.rules.walls import SIDES, Place, Walls
 from tablectl.table import events as ev
 
 LIMIT_US = 300_000_000
+FOUR = "four-mouth"
 _LANG = language()
 
 
@@ -47,35 +50,58 @@ class StuckError(Exception):
     """The table did not come to where a hand begins."""
 
 
-def fitting(rules: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the rule sets that the simulated table can be built for, of those asked for or of all."""
-    capacity = TableOptions().model.store.stacks
+def fitting(rules: tuple[str, ...] = (), table: str = FOUR) -> tuple[str, ...]:
+    """Return the rule sets that a simulated table can build walls for, of those asked for or of all."""
+    mouths = describe(load(table)).named_mouths
     asked = rules or ruleset.available()
-    return tuple(r for r in asked if max(ruleset.load(r).wall_tiles) <= 2 * capacity)
+    return tuple(r for r in asked if serving.misfit(ruleset.load(r), mouths) is None)
 
 
-def play(rule_id: str, seed: int) -> Played:
+def play(rule_id: str, seed: int, table: str = FOUR) -> Played:
     """Play one hand, and hold every tile against the computed deal."""
     rule, rng = ruleset.load(rule_id), random.Random(f"{rule_id}/{seed}")
     kongs = rng.randint(1, 4) if rule.tail.kong is not From.NONE else 0
     flowers = rng.randint(0, 4) if rule.tail.flower is From.TAIL else 0
     try:
-        rig, throws = _walls(rule, seed)
+        rig, throws = _walls(rule, seed, table)
     except StuckError as error:
         return Played(rule_id, seed, kongs, flowers, (str(error),))
-    walls = tuple(tuple(side.wall.tiles) for side in rig.table.machine.sides)
-    opening = next(e for _, e in reversed(rig.announced) if isinstance(e, ev.BreakAnnounced))
-    dealer = rig.controller.memory.dealer
-    computed = deal(rule, dealer, throws)
-    fingers = _take(rule, Fingers(walls), dealer, ((opening.wall + dealer) % 4, opening.stack))
-    wrong = tuple(_differences(rule, computed, walls, fingers, opening, throws, (kongs, flowers), rng))
-    return Played(rule_id, seed, kongs, flowers, wrong)
+    sides = rig.table.machine.sides
+    walls = tuple(tuple(s.wall.tiles) for s in sides if not s.spec.hand)
+    trays = [list(s.wall.tiles) for s in sides if s.spec.hand]
+    dealer, standing = rig.controller.memory.dealer, rig.controller.memory.standing
+    opening = rig.controller.hand.opening
+    if standing is None or opening is None:
+        return Played(rule_id, seed, kongs, flowers, ("nothing was announced",))
+    first = (opening.wall + dealer) % SIDES, opening.stack
+    fingers = Fingers(walls)
+    if how := serving.served(rule, standing.order.tiles):
+        computed = _undealt(rule, how, dealer, throws)
+        fingers.open(*first)
+        fingers.hands = {seat: trays[seat] for seat in rule.players}
+        wrong = [
+            f"S{seat + 1} was not served {how.hand}" for seat in rule.players if len(trays[seat]) != how.hand
+        ]
+    else:
+        computed = deal(rule, dealer, throws)
+        _take(rule, fingers, dealer, first)
+        takes = opening.takes if isinstance(opening, ev.BreakAnnounced) else ()
+        wrong = list(_wrong_hands(rule, computed, walls, fingers, takes))
+    wrong += _differences(rule, computed, walls, fingers, throws, (kongs, flowers), rng)
+    return Played(rule_id, seed, kongs, flowers, tuple(wrong))
 
 
-def _walls(rule: RuleSet, seed: int) -> tuple[Rig, list[tuple[int, ...]]]:
+def _undealt(rule: RuleSet, how: Served, dealer: int, throws: list[tuple[int, ...]]) -> Deal:
+    """Return a deal in which nobody takes anything: the hands were served, the walls hold what is left."""
+    broken = serving.opening(rule, how, dealer, throws)
+    walls, first = Walls(how.tiles), ((broken.wall + dealer) % SIDES, broken.stack)
+    return Deal(broken, ((),) * SIDES, walls.draw_order(*first), walls.tail_order(*first))
+
+
+def _walls(rule: RuleSet, seed: int, table: str) -> tuple[Rig, list[tuple[int, ...]]]:
     """Wash and raise a set, and throw the dice; TableOptions of one set, whatever its tiles."""
     faces = tuple(kind for kind, count in rule.tiles.composition.counts for _ in range(count))
-    options = TableOptions(tiles=len(faces), sets=1, hands=0, seed=seed, faces=faces)
+    options = TableOptions(tiles=len(faces), sets=1, hands=0, seed=seed, faces=faces, model=load(table))
     rig = Rig(RigOptions(rule.id, seed, options))
     _wait(rig, 1_000_000)
     for down in (True, False):
@@ -93,12 +119,10 @@ def _walls(rule: RuleSet, seed: int) -> tuple[Rig, list[tuple[int, ...]]]:
     _until(rig, "raising")
     _until(rig, "rest")
     for _ in range(rule.dice.throws):
-        rig.press("DICE")
-        _wait(rig, 5_000_000)
-    throws = [e.faces for _, e in rig.announced if isinstance(e, ev.DiceThrown)]
-    if len(throws) != rule.dice.throws:
-        raise StuckError(f"{len(throws)} throws of {rule.dice.throws}")
-    return rig, throws
+        if rig.controller.hand.opening is None:
+            rig.press("DICE")
+            _wait(rig, 5_000_000)
+    return rig, [e.faces for _, e in rig.announced if isinstance(e, ev.DiceThrown)]
 
 
 def _wait(rig: Rig, us: int) -> None:
@@ -132,23 +156,31 @@ def _take(rule: RuleSet, fingers: Fingers, dealer: int, first: tuple[int, int]) 
     return fingers
 
 
+def _wrong_hands(
+    rule: RuleSet,
+    computed: Deal,
+    walls: tuple[tuple[Tile, ...], ...],
+    fingers: Fingers,
+    takes: tuple[tuple[str, ...], ...],
+) -> Iterator[str]:
+    for seat in rule.players:
+        places = computed.grabs[seat]
+        if [_at(walls, p) for p in places] != fingers.hands[seat]:
+            yield f"S{seat + 1} took other tiles than were computed"
+        if tuple(map(str, places)) != takes[seat]:
+            yield f"S{seat + 1} was told other tiles than were computed"
+
+
 def _differences(
     rule: RuleSet,
     computed: Deal,
     walls: tuple[tuple[Tile, ...], ...],
     fingers: Fingers,
-    opening: ev.BreakAnnounced,
     throws: list[tuple[int, ...]],
     replaced: tuple[int, int],
     rng: random.Random,
 ) -> Iterator[str]:
     kongs, flowers = replaced
-    for seat in rule.players:
-        places = computed.grabs[seat]
-        if [_at(walls, p) for p in places] != fingers.hands[seat]:
-            yield f"S{seat + 1} took other tiles than were computed"
-        if tuple(map(str, places)) != opening.takes[seat]:
-            yield f"S{seat + 1} was told other tiles than were computed"
     after = rest(rule, computed, kongs, flowers, throws)
     turned = [_at(walls, place) for place in indicators(rule, computed, kongs, throws)]
     for tile in turned:
@@ -194,15 +226,18 @@ def _at(walls: tuple[tuple[Tile, ...], ...], place: Place) -> Tile:
 @click.option(
     "--hands", type=click.IntRange(1), default=20, show_default=True, help=TEXTS("deals.hands", _LANG)
 )
+@click.option(
+    "--table", type=click.Choice(["four-mouth", "eight-mouth"]), default=FOUR, help=TEXTS("sim.table", _LANG)
+)
 @click.option("--seed", type=int, default=0, show_default=True, help=TEXTS("deals.seed", _LANG))
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help=TEXTS("deals.jobs", _LANG))
 @click.option("--lang", type=click.Choice(LANGUAGES), default=_LANG, help=TEXTS("sim.lang", _LANG))
-def main(rules: tuple[str, ...], hands: int, seed: int, jobs: int, lang: str) -> None:
+def main(rules: tuple[str, ...], hands: int, table: str, seed: int, jobs: int, lang: str) -> None:
     """Play the hands; exit status 1 where one differs."""
-    asked = [(rule, seed + n) for rule in fitting(rules) for n in range(hands)]
+    asked = [(rule, seed + n, table) for rule in fitting(rules, table) for n in range(hands)]
     bad = 0
     with ProcessPoolExecutor(jobs) as pool:
-        for rule in fitting(rules):
+        for rule in fitting(rules, table):
             of_rule = [each for each in asked if each[0] == rule]
             played = list(pool.map(play, *zip(*of_rule, strict=True)))
             wrong = [p for p in played if p.wrong]
