@@ -1,7 +1,8 @@
 """A strict reader of TOML: every value is asked for by key and type, and no key may be left over."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
@@ -13,17 +14,45 @@ MESSAGES = ("not_toml", "missing_key", "unknown_key", "wrong_type", "out_of_rang
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The text of a file and the values in it, and the file that it is laid over, if there is one."""
+
+    file: str
+    source: str
+    values: Mapping[str, Any]
+    below: "Written | None" = None
+
+    def of(self, steps: Sequence[str]) -> "Written":
+        """Return the file that writes a key; this one where none does."""
+        layer: Written | None = self
+        while layer is not None:
+            if _holds(layer.values, steps):
+                return layer
+            layer = layer.below
+        return self
+
+    def line(self, steps: Sequence[str]) -> int:
+        """Return the line of a key, else of its table, else 1: tomllib does not say."""
+        return _line(self.source, steps)
+
+
 class Table:
-    """One table of a TOML file; whatever is wrong with it is told with file and key."""
+    """One table of a TOML file; whatever is wrong with it is told with file, line and key."""
 
     def __init__(
-        self, values: Mapping[str, Any], file: str, texts: str, path: str = "", source: str = ""
+        self,
+        values: Mapping[str, Any],
+        file: str,
+        texts: str,
+        steps: tuple[str, ...] = (),
+        written: Written | None = None,
     ) -> None:
         self.file = file
         self._values = values
         self._texts = texts
-        self._path = path
-        self._source = source
+        self._steps = steps
+        self._written = written or Written(file, "", values)
         self._asked: set[str] = set()
 
     @classmethod
@@ -31,13 +60,14 @@ class Table:
         """Read the bytes of a TOML file; `texts` is the family of messages that tell what is wrong."""
         try:
             source = content.decode("utf-8")
-            return cls(tomllib.loads(source), file, texts, source=source)
+            values = tomllib.loads(source)
         except ValueError as error:  # broken TOML and bytes that are no UTF-8
             raise TablectlError(f"{texts}.not_toml", file=file, detail=error) from error
+        return cls(values, file, texts, written=Written(file, source, values))
 
     def path(self, key: str) -> str:
         """Return the dotted path of `key`."""
-        return f"{self._path}{key}"
+        return ".".join((*self._steps, key))
 
     def has(self, key: str) -> bool:
         """Tell whether an optional key is there."""
@@ -122,7 +152,7 @@ class Table:
         value = self._get(key)
         if not isinstance(value, dict):
             raise self._wrong(key, value, "table")
-        return Table(value, self.file, self._texts, f"{self.path(key)}.", self._source)
+        return Table(value, self.file, self._texts, (*self._steps, key), self._written)
 
     def tables(self, key: str) -> "tuple[Table, ...]":
         """Return the array of tables under `key`, with at least one entry."""
@@ -130,7 +160,7 @@ class Table:
         if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
             raise self._wrong(key, value, "array of tables")
         return tuple(
-            Table(v, self.file, self._texts, f"{self.path(key)}[{n}].", self._source)
+            Table(v, self.file, self._texts, (*self._steps, f"{key}[{n}]"), self._written)
             for n, v in enumerate(value, 1)
         )
 
@@ -144,11 +174,24 @@ class Table:
 
     def line(self, key: str = "") -> int:
         """Return the line of `key`, or where the table begins."""
-        return _line(self._source, self.path(key) if key else self._path.removesuffix("."))
+        return self.place(key)[1]
 
-    def replaced(self, values: Mapping[str, Any]) -> "Table":
-        """Return a table of other values that tells of this one's file."""
-        return Table(values, self.file, self._texts, self._path, self._source)
+    def place(self, key: str = "") -> tuple[str, int]:
+        """Return the file and the line of `key`, or those where the table begins."""
+        steps = (*self._steps, key) if key else self._steps
+        # What nobody writes is missing in the file that is read, not in one below it.
+        written = self._written.of(steps) if not key or key in self._values else self._written
+        return written.file, written.line(steps)
+
+    def values(self) -> Mapping[str, Any]:
+        """Return the raw values."""
+        return self._values
+
+    def over(self, below: "Table", together: Mapping[str, Any]) -> "Table":
+        """Return this file laid over another; of a value in `together` the file is told that writes it."""
+        mine = self._written
+        written = Written(mine.file, mine.source, mine.values, below._written)
+        return Table(together, self.file, self._texts, self._steps, written)
 
     def at(self, path: str) -> Any:
         """Return the raw value at a dotted path below this table, or None."""
@@ -179,17 +222,25 @@ class Table:
 
     def error(self, what: str, key: str, **values: Any) -> TablectlError:
         """Return the error that tells what is wrong with the value of `key`, and on which line."""
-        values = {"file": self.file, "line": self.line(key), "key": self.path(key), **values}
+        file, line = self.place(key)
+        values = {"file": file, "line": line, "key": self.path(key), **values}
         return TablectlError(f"{self._texts}.{what}", **values)
 
 
-def _line(source: str, path: str) -> int:
-    """Return the line of a dotted key, else of its table, else 1: tomllib does not say."""
-    if not path:
-        return 1
+def _holds(values: Any, steps: Sequence[str]) -> bool:
+    for step in steps:
+        name, _, number = step.partition("[")
+        if not isinstance(values, Mapping) or name not in values:
+            return False
+        values = values[name]
+        if number and isinstance(values, list):
+            values = values[int(number.rstrip("]")) - 1]
+    return True
+
+
+def _line(source: str, steps: Sequence[str]) -> int:
     lines = source.splitlines()
     first, last, name = 0, len(lines), ""
-    steps = path.split(".")
     for depth, step in enumerate(steps):
         key, _, number = step.partition("[")
         header = f"[{name}{key}]"

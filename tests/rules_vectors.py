@@ -1,7 +1,8 @@
 """Runs a file of checked answers against the rules: `python -m tests.rules_vectors FILE.jsonl [--kind …]`.
 
-One line for each failure, then `N passed, N failed`; exit status 1 where any has failed. Keys of `expected`
-that begin with `stated_` are the document's own figure; what our answer has beyond `expected` is ignored.
+One line for each failure, then `N passed, N failed`; exit status 1 where any has failed, 2 where the file
+cannot be read or holds nothing of what was asked for. Keys of `expected` that begin with `stated_` are the
+document's own figure; what our answer has beyond `expected` is ignored.
 """
 
 import argparse
@@ -68,9 +69,8 @@ def _stacks(rule: RuleSet, asked: Answer) -> Answer:
         raise BadVectorError(f"{rule.id} has {rule.total} tiles in play")
     sides = [rule.walls.stacks(side) for side in range(SIDES)]
     odd = sum(count % 2 for count in rule.wall_tiles)
-    # Where the document leaves the sides open and no machine side is implied there is nothing to compare.
-    told = not odd and len(rule.players) == SIDES
-    return {"stacks_total": sum(sides) - odd, "leftover_tiles": odd, "per_side": sides if told else None}
+    # Where a single tile is left over the document leaves the sides open: there is nothing to compare.
+    return {"stacks_total": sum(sides) - odd, "leftover_tiles": odd, "per_side": None if odd else sides}
 
 
 def _tiles_per_person(rule: RuleSet, _: Answer) -> Answer:
@@ -372,6 +372,14 @@ def check(vector: Answer) -> Failure | None:
     return None if told == expected else Failure(vector, expected, told)
 
 
+def _wanted(file: Path, kinds: set[str]) -> list[Answer]:
+    vectors = list(read(file.read_text(encoding="utf-8").splitlines(), kinds))
+    absent = sorted(kinds - {vector["kind"] for vector in vectors})
+    if absent or not vectors:
+        raise BadVectorError(f"no vector of {', '.join(absent) or 'any kind'}")
+    return vectors
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a file and print what fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.rules_vectors", description=__doc__)
@@ -379,8 +387,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--kind", default="", help="kinds with commas between them; all without it")
     asked = parser.parse_args(arguments)
     try:
-        lines = asked.file.read_text(encoding="utf-8").splitlines()
-        vectors = list(read(lines, filter(None, asked.kind.split(","))))
+        vectors = _wanted(asked.file, set(filter(None, asked.kind.split(","))))
     except (OSError, ValueError, BadVectorError) as error:
         print(f"{asked.file}: {error}", file=sys.stderr)
         return 2

@@ -1,17 +1,23 @@
-"""Rule files: those of the package name words of their documents, a broken one is told with file and key."""
+"""Rule files: those of the package name words of their documents; a broken one is told with its place."""
 
 import ast
 import dataclasses
+import itertools
 import re
 import string
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tablectl import rules, tables
 from tablectl.errors import TablectlError
-from tablectl.rules.model import Last, Win
-from tablectl.rules.ruleset import DATA, available, load, parse
+from tablectl.rules import ruleset
+from tablectl.rules.course import Phase, Use
+from tablectl.rules.model import From, Last, RuleSet, Title, Win
+from tablectl.rules.ruleset import DATA, available, listed, load, load_any, nearest, parse
 from tablectl.rules.tiles import CLASSES, composition
 from tablectl.tables import Table
 from tablectl.texts import LANGUAGES, TEXTS
@@ -19,17 +25,23 @@ from tablectl.texts import LANGUAGES, TEXTS
 SERVED = (DATA / "riichi.toml").read_text(encoding="utf-8")
 # The same file without a word on hands that are served.
 GOOD = re.sub(r'\[served\](.+\n)+\n|"served.*\n', "", SERVED)
+# What a file says of itself; all else is a value of the rules.
+OF_ITSELF = {"id", "base", "names", "source", "status", "missing", "reason", "unstated"}
 
 
-def refused(text: str | bytes, key: str, *told: str) -> TablectlError:
+def refused(text: str | bytes, key: str, *told: str, file: str = "riichi.toml") -> TablectlError:
     """Parse a broken file and return its error, which names file and place in both languages."""
     with pytest.raises(TablectlError) as caught:
         parse(text if isinstance(text, bytes) else text.encode(), "riichi.toml")
     error = caught.value
     assert error.key == key
     for lang in LANGUAGES:
-        assert all(part in error.text(lang) for part in ("riichi.toml", *told)), error.text(lang)
+        assert all(part in error.text(lang) for part in (file, *told)), error.text(lang)
     return error
+
+
+def line_of(text: str, part: str) -> int:
+    return next(n for n, line in enumerate(text.splitlines(), 1) if part in line)
 
 
 def changed(old: str, new: str) -> str:
@@ -46,12 +58,82 @@ def test_no_file_of_the_package_is_refused(rule_id: str) -> None:
     hash(rule)  # frozen to the bottom
 
 
-@pytest.mark.parametrize("rule_id", available())
+@pytest.mark.parametrize("rule_id", listed())
 def test_no_source_names_words_that_its_document_does_not_hold(rule_id: str, shared_data: Path) -> None:
-    source = load(rule_id).source
-    documents = list((shared_data.parent / "seeds").glob(f"{source.document}_*.txt"))
+    source = load_any(rule_id).source
+    if source.document == "web":
+        documents = [shared_data.parent / "facts" / "conventions.md"]
+    else:
+        documents = list((shared_data.parent / "seeds").glob(f"{source.document}_*.txt"))
     assert len(documents) == 1
     assert source.anchor in documents[0].read_text(encoding="utf-8")
+
+
+def leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}"
+
+
+def files_of(rule_id: str) -> list[dict[str, Any]]:
+    """Return what a file and those that it is built on hold, read without the program."""
+    values = tomllib.loads((DATA / f"{rule_id}.toml").read_text(encoding="utf-8"))
+    return [values, *(files_of(values["base"]) if "base" in values else [])]
+
+
+def silent(rule_id: str, explained: set[str]) -> set[str]:
+    """Return the values that neither the file itself nor a reason accounts for."""
+    own, *below = (
+        {key for key in leaves(each) if key.split(".")[0] not in OF_ITSELF} for each in files_of(rule_id)
+    )
+    inherited = set().union(*below) - own
+    return {key for key in inherited if not any(f"{key}.".startswith(f"{path}.") for path in explained)}
+
+
+@pytest.mark.parametrize("rule_id", available())
+def test_no_value_is_set_without_the_documents_word_or_a_reason_of_ours(rule_id: str) -> None:
+    rule = load(rule_id)
+    paths = [entry.path for entry in rule.unstated]
+    assert silent(rule_id, set(paths)) == set()
+    for path, other in itertools.permutations(paths, 2):
+        assert not f"{path}.".startswith(f"{other}."), "two reasons for one value"
+
+
+def test_the_search_for_silent_values_is_not_blind() -> None:
+    explained = {entry.path for entry in load("cixi").unstated}
+    assert silent("cixi", explained - {"deal.blocks"}) == {"deal.blocks"}
+    assert silent("beijing", {"tiles"}) > {"dice.count", "dice.wall", "deal.last", "wall.tiles"}
+
+
+def test_a_reason_for_a_whole_section_is_not_lost_where_a_file_writes_a_part_of_it() -> None:
+    said = {entry.path: entry.why for entry in load("hebei").unstated}
+    assert {"deal.blocks", "deal.last"} <= set(said)
+    assert not {"deal", "deal.hand", "dice.count"} & set(said)
+    assert said["dice.wall"] == "common.dice"
+
+
+def test_no_reason_is_missing_unused_or_a_bare_text() -> None:
+    used = {f"rule_why.{entry.why}" for rule_id in available() for entry in load(rule_id).unstated}
+    assert used == {key for key in TEXTS.keys() if key.startswith("rule_why.")}  # noqa: SIM118
+
+
+def test_what_stands_in_a_file_for_people_is_in_both_languages() -> None:
+    for rule_id in listed():
+        found = load_any(rule_id)
+        both = [found.names, found.reason if isinstance(found, Title) else found.missing]
+        for text in filter(None, both):
+            assert not any("\u4e00" <= letter <= "\u9fff" for letter in text.en), rule_id
+            assert any("\u4e00" <= letter <= "\u9fff" for letter in text.zh), rule_id
+
+
+def test_no_indicator_of_wild_tiles_goes_without_the_phase_in_which_it_is_turned() -> None:
+    for rule in map(load, available()):
+        wild = rule.indicator is not None and rule.indicator.use is Use.WILD
+        assert wild == (Phase.JOKER in rule.phases.after_deal), rule.id
+        if rule.id != "sanma":  # its North tiles are laid out in play
+            assert (Phase.FLOWERS in rule.phases.after_deal) == (rule.tail.flower is not From.NONE), rule.id
 
 
 def test_what_a_source_leaves_open_is_not_passed_off_as_its_word() -> None:
@@ -61,15 +143,45 @@ def test_what_a_source_leaves_open_is_not_passed_off_as_its_word() -> None:
     assert "tail.kong" in said["mcr"]
     walls = next(entry for entry in load("sc_tcy").unstated if entry.path == "wall.tiles")
     assert walls.chosen == "[28, 26, 28, 26]"
-    assert walls.why
+    assert walls.why == "walls_of_108"
 
 
-def test_an_unknown_rule_is_not_looked_for_on_the_disk() -> None:
-    for rule_id in ("nothing", "../data/riichi", ""):
-        with pytest.raises(TablectlError, match="riichi") as caught:
-            load(rule_id)
-        assert caught.value.key == "rules.unknown_rule"
-        assert "riichi" in caught.value.text("zh")
+@pytest.mark.parametrize(
+    ("written", "near"),
+    [
+        ("richi", "riichi"),
+        ("MCR", "mcr"),
+        ("四川血战麻将", "sc_tcy"),
+        ("国标", "gb"),
+        ("Hong Kong", "hongkong"),
+        ("taiwan", "taiwan16"),
+        ("日本三人麻将", "riichi3"),
+        ("_common", None),
+        ("../data/riichi", "riichi"),
+        ("quite another thing", None),
+        ("", None),
+    ],
+)
+def test_an_unknown_rule_does_not_go_without_the_nearest_names(written: str, near: str | None) -> None:
+    for find in (load, load_any):
+        with pytest.raises(TablectlError) as caught:
+            find(written)
+        assert caught.value.key == ("rules.unknown_rule" if near else "rules.unlike_rule")
+        for lang in LANGUAGES:
+            assert repr(written) in caught.value.text(lang)
+            assert not near or near in caught.value.text(lang).replace(repr(written), "")
+    assert (near in nearest(written)) == bool(near)
+    assert len(nearest(written)) <= 6
+
+
+def test_a_mere_title_cannot_be_played() -> None:
+    titles = set(listed()) - set(available())
+    assert {"paper", "intl", "gd_new", "gd_old", "quanzhou"} <= titles
+    for title in titles:
+        with pytest.raises(TablectlError, match="cannot be played") as caught:
+            load(title)
+        assert title in caught.value.text("zh")
+        assert isinstance(load_any(title), Title)
 
 
 @pytest.mark.parametrize("content", ["[tiles", "id = 1 = 2", b'id = "\xff"', GOOD + "\n[tiles]\n"])
@@ -88,7 +200,9 @@ def test_broken_toml_does_not_pass_as_a_python_error(content: str | bytes) -> No
     ],
 )
 def test_a_misspelt_key_does_not_pass_for_its_default(old: str, new: str, key: str) -> None:
-    refused(changed(old, new), "rules.unknown_key", key)
+    text = changed(old, new)
+    error = refused(text, "rules.unknown_key", key)
+    assert error.values["line"] == line_of(text, new.splitlines()[-1] if "[tail]" not in new else "[tial]")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +341,97 @@ def test_a_slip_in_the_notation_is_not_read_as_tiles(text: str) -> None:
         composition([text], "set")
     assert caught.value.key == "rules.tile_notation"
     assert "set" in caught.value.text("zh")
+
+
+# --- a file on top of another -------------------------------------------------------------------------------
+
+ABOVE = """id = "riichi"
+base = "below"
+names = { en = "x", zh = "某" }
+source = { document = "001", anchor = "x" }
+[deal]
+hand = 13
+"""
+BELOW = GOOD.replace('id = "riichi"', 'id = "below"')
+
+
+@pytest.fixture
+def below(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A folder of rule files that a test may break."""
+    monkeypatch.setattr(ruleset, "DATA", tmp_path)
+    file = tmp_path / "below.toml"
+    file.write_text(BELOW, encoding="utf-8")
+    return file
+
+
+def on_top(text: str = ABOVE) -> RuleSet:
+    return parse(text.encode(), "riichi.toml")
+
+
+def test_a_file_does_not_take_over_who_its_base_is(below: Path) -> None:
+    rule = on_top()
+    assert (rule.id, rule.names.en, rule.source.anchor) == ("riichi", "x", "x")
+    assert rule.match.rounds == 2
+    assert {"deal.blocks", "deal.last", "indicator"} <= {entry.path for entry in rule.unstated}
+    refused(ABOVE.replace('names = { en = "x", zh = "某" }\n', ""), "rules.missing_key", "names")
+    refused(ABOVE.replace('id = "riichi"\n', ""), "rules.missing_key", "id")
+    status = 'status = "experimental"\nmissing = { en = "a", zh = "乙" }\n[tiles]'
+    below.write_text(BELOW.replace("[tiles]", status), encoding="utf-8")
+    assert (on_top().status, on_top().missing) == ("playable", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "named"),
+    [
+        ("keep = [14]", "keep = [-1]", "rules.out_of_range", "tail.keep"),
+        ("keep = [14]", "keep = 14", "rules.wrong_type", "tail.keep"),
+        ('passed = "sum"', 'passed = "half"', "rules.unknown_choice", "dice.passed"),
+        ("count = 2", "cuont = 2\ncount = 2", "rules.unknown_key", "dice.cuont"),
+        ('"tail.keep" =', '"tail.kept" =', "rules.unstated_path", "tail.kept"),
+        ('"1-9m*4"', '"1-9x*4"', "rules.tile_notation", "1-9x*4"),
+    ],
+)
+def test_a_mistake_of_the_base_is_not_blamed_on_the_file_above(
+    below: Path, old: str, new: str, key: str, named: str
+) -> None:
+    assert BELOW.count(old) == 1
+    text = BELOW.replace(old, new)
+    below.write_text(text, encoding="utf-8")
+    error = refused(ABOVE, key, named, file="below.toml")
+    line = line_of(text, new.splitlines()[0])
+    assert str(line) in error.text("zh")
+    assert error.values.get("line", line) == line
+
+
+def test_a_mistake_above_is_not_blamed_on_the_base(below: Path) -> None:
+    for new, key in (("hand = 0", "rules.out_of_range"), ('hand = "x"', "rules.wrong_type")):
+        error = refused(ABOVE.replace("hand = 13", new), key, "deal.hand")
+        assert error.values["line"] == line_of(ABOVE, "hand = 13")
+    refused(ABOVE.replace("hand = 13", "hand = 16"), "rules.hand_sum")
+    refused(ABOVE + "[unstated]\n" + "tail = 3\n", "rules.wrong_type", "unstated.tail")
+    refused("unstated = 3\n" + ABOVE, "rules.wrong_type", "unstated")
+    refused("tail = 3\n" + ABOVE, "rules.wrong_type", "tail")
+
+
+@pytest.mark.parametrize("content", [b"[tiles", b"\xff"])
+def test_a_base_that_is_no_toml_does_not_pass_as_a_python_error(below: Path, content: bytes) -> None:
+    below.write_bytes(content)
+    refused(ABOVE, "rules.not_toml", file="below.toml")
+
+
+def test_a_base_that_is_not_there_or_leads_in_a_circle_is_told(below: Path) -> None:
+    for gone in ("nothing", "../below", ""):
+        text = ABOVE.replace('"below"', f'"{gone}"')
+        error = refused(text, "rules.no_base" if gone else "rules.wrong_type", gone or "base")
+        assert error.values["line"] == 2
+    refused(ABOVE.replace('"below"', '"riichi"'), "rules.base_circle", "riichi")
+    below.write_text('base = "further"\n', encoding="utf-8")
+    below.with_name("further.toml").write_text('\nbase = "below"\n', encoding="utf-8")
+    error = refused(ABOVE, "rules.base_circle", "below", file="further.toml")
+    assert error.values["line"] == 2
+
+
+# --- texts --------------------------------------------------------------------------------------------------
 
 
 def raised_keys() -> set[str]:

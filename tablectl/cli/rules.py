@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,16 @@ from tablectl.cli.rules_hand import (
     read_dealer,
     read_throws,
 )
-from tablectl.cli.rules_show import facts, full_facts, name_of, page, stacks_of
-from tablectl.errors import TablectlError
+from tablectl.cli.rules_show import facts, full_facts, of, page, stacks_of, title_page
 from tablectl.rules.deal import deal, opening
 from tablectl.rules.grabs import grabs
-from tablectl.rules.model import RuleSet
+from tablectl.rules.model import RuleSet, Title
 from tablectl.rules.picture import View, draw
-from tablectl.rules.ruleset import available, load
+from tablectl.rules.ruleset import listed, load, load_any
 from tablectl.rules.tail import rest
 from tablectl.texts import TEXTS
 
-_COLUMNS = ("id", "tiles", "players", "stacks", "hand", "name")
+_COLUMNS = ("id", "status", "tiles", "players", "stacks", "hand", "name")
 
 
 @click.group("rules", help=text("help.rules"))
@@ -43,15 +41,19 @@ def rules() -> None:
 @json_option
 def rules_list(lang: str, as_json: bool) -> None:
     """List the rule sets."""
-    every = [load(rule_id) for rule_id in available()]
+    every = [load_any(rule_id) for rule_id in listed()]
     if as_json:
-        _print_json([facts(rule, lang) for rule in every])
+        _print_json([facts(found, lang) for found in every])
         return
     rows = [[TEXTS(f"rule_page.column.{name}", lang) for name in _COLUMNS]]
     for rule in every:
-        told = {**facts(rule, lang), "stacks": "/".join(stacks_of(rule))}
-        rows.append([str(told[name]) for name in _COLUMNS])
-    click.echo("\n".join(aligned(rows)))
+        if isinstance(rule, RuleSet):
+            status = TEXTS(f"rule_page.in_list.{rule.status}", lang)
+            told = {**facts(rule, lang), "status": status, "stacks": "/".join(stacks_of(rule))}
+            rows.append([str(told[name]) for name in _COLUMNS])
+    titles = [each for each in every if isinstance(each, Title)]
+    reasons = [[title.id, of(title.names, lang), of(title.reason, lang)] for title in titles]
+    click.echo("\n".join([*aligned(rows), "", TEXTS("rule_page.titles", lang), *aligned(reasons)]))
 
 
 @command("rules show")
@@ -59,11 +61,11 @@ def rules_list(lang: str, as_json: bool) -> None:
 @json_option
 def rules_show(lang: str, rule_id: str, as_json: bool) -> None:
     """Show a rule set as a page."""
-    rule = find(rule_id)
+    found = load_any(rule_id)
     if as_json:
-        _print_json(full_facts(rule, lang))
-    else:
-        click.echo("\n".join(page(rule, lang)))
+        _print_json(full_facts(found, lang))
+        return
+    click.echo("\n".join(title_page(found, lang) if isinstance(found, Title) else page(found, lang)))
 
 
 def _hand_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +86,7 @@ def rules_break(
     lang: str, rule_id: str, dice: tuple[str, ...], dealer: str | None, as_json: bool, svg: Path | None
 ) -> None:
     """Say where the walls are broken."""
-    rule = find(rule_id)
+    rule = load(rule_id)
     seat, throws = read_dealer(rule, dealer), read_throws(dice)
     check_complete(rule, seat, throws)
     view = View(rule, seat, throws, opening(rule, seat, throws), lang)
@@ -106,30 +108,14 @@ def rules_deal(
     svg: Path | None,
 ) -> None:
     """Say who takes which tiles."""
-    rule = find(rule_id)
+    rule = load(rule_id)
     seat, throws = read_dealer(rule, dealer), read_throws(dice)
     check_complete(rule, seat, throws)
     check_replaced(rule, kongs, flowers)
     dealt = deal(rule, seat, throws)
-    after = rest(rule, dealt, kongs, flowers)
+    after = rest(rule, dealt, kongs, flowers, throws)
     view = View(rule, seat, throws, dealt.opening, lang, dealt, grabs(rule, seat, dealt), after)
     _tell(view, svg, deal_facts(view, kongs, flowers) if as_json else deal_words(view))
-
-
-def find(rule_id: str) -> RuleSet:
-    """Return a rule set by its id; where there is none, say which ids and names are like it."""
-    known = available()
-    if rule_id in known:
-        return load(rule_id)
-    called = {each.lower(): each for each in known}
-    for rule in map(load, known):
-        called |= {name_of(rule, lang).lower(): rule.id for lang in ("en", "zh")}
-    like = get_close_matches(rule_id.lower(), called, n=6, cutoff=0.5)
-    like += [name for name in called if len(rule_id) > 1 and rule_id.lower() in name]
-    if not like:
-        raise TablectlError("rule_page.unlike", id=rule_id)
-    nearest = dict.fromkeys(called[name] for name in like)
-    raise TablectlError("rule_page.unknown", id=rule_id, nearest=", ".join(nearest))
 
 
 def _tell(view: View, svg: Path | None, told: dict[str, Any] | list[str]) -> None:

@@ -101,6 +101,8 @@ def deal_facts(view: View, kongs: int, flowers: int) -> dict[str, Any]:
         "live": _names(after.live),
         "replacements": _names(after.replacements),
         "left": _names(after.left),
+        "indicators": _names(after.indicators),
+        "drawn_last": _names(after.turned if after.drawn_last else ()),
         "tail": _names(dealt.tail),
     }
 
@@ -135,6 +137,9 @@ def deal_words(view: View) -> list[str]:
             f"  {grab.number:>2}  {' '.join(_names(grab.places))}" for grab in view.grabs if grab.seat == seat
         ]
     lines.append("")
+    if after.turned:
+        said = "turned_last" if after.drawn_last else "turned"
+        lines += folded("", _said(view, said, places=" ".join(_names(after.turned))), 0)
     if after.live:
         first, last = after.live[0], after.live[-1]
         lines.append(_said(view, "next", place=first))
@@ -142,7 +147,8 @@ def deal_words(view: View) -> list[str]:
     else:
         lines.append(_said(view, "no_next"))
     if view.from_tail:
-        shown = " ".join(_names(dealt.tail[:_TAIL_SHOWN])) + " …" * (len(dealt.tail) > _TAIL_SHOWN)
+        tail = [place for place in dealt.tail if place not in after.turned]
+        shown = " ".join(_names(tail[:_TAIL_SHOWN])) + " …" * (len(tail) > _TAIL_SHOWN)
         lines += folded("", _said(view, "tail", places=shown), 0)
     if after.replacements:
         taken = " ".join(_names(after.replacements))

@@ -56,10 +56,11 @@ class FirstDealer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """What the end of the walls asks of players: the last tiles that must be won, kongs that end the hand."""
+    """What players are not free to do: pass a win with the last tiles, make more kongs."""
 
     forced_win_last: int = 0  # whoever can win with one of so many last tiles has to
     end_if_kong_players: int = 0  # the hand is drawn when so many players have made kongs; 0: never
+    max_kongs: int = 0  # no further kong is replaced; 0: as long as there are tiles
 
 
 @dataclass(frozen=True, slots=True)

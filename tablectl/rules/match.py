@@ -14,7 +14,8 @@ class Match:
     """Where a match stands before a hand.
 
     `order` are the machine seats in turn order, the first dealer's first; a round is over when everybody has
-    dealt. `streak` counts repeats (连庄, 本场), `floor` those that climb a floor (上楼).
+    dealt, and stays 0 under a rule that knows none. `streak` counts repeats (连庄, 本场), `floor` those that
+    climb a floor (上楼).
     """
 
     order: tuple[int, ...]
@@ -61,7 +62,9 @@ def advance(
             raise TablectlError("rules.dealer_chosen", id=rule.id, by=dealer)
         dealer = chosen
     stays = dealer == match.dealer
-    passed_on = not stays and match.order.index(dealer) <= match.order.index(match.dealer)
+    # Where the winner deals, deals do not go round: a rule without rounds stays in its first.
+    goes_round = rule.match.rounds > 0 and not stays
+    passed_on = goes_round and match.order.index(dealer) <= match.order.index(match.dealer)
     floor = min(match.floor + 1, rule.next_dealer.floor_max) if stays else 0
     following = replace(
         match,

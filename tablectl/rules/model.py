@@ -123,11 +123,15 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class TileSet:
-    """The whole set, and how much of it is built into walls; the rest stays in the drum."""
+    """The whole set, and how much of it is built into walls; the rest stays in the drum.
+
+    `flowers_also` are kinds that are laid out and replaced as flowers are, whatever is on them.
+    """
 
     composition: Composition
     in_play: int
     left_in_drum: int
+    flowers_also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
 """From a rule file to a checked `RuleSet`; nothing is guessed and nothing ignored."""
 
 import json
-import tomllib
 from collections.abc import Callable
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tablectl.errors import TablectlError
 from tablectl.rules.course import (
@@ -22,6 +21,7 @@ from tablectl.rules.course import (
     Use,
     Wild,
 )
+from tablectl.rules.layers import Read, layered
 from tablectl.rules.model import (
     Dealing,
     Dice,
@@ -45,7 +45,7 @@ from tablectl.rules.model import (
     Win,
 )
 from tablectl.rules.tiles import composition, read_kinds
-from tablectl.rules.walls import SIDES
+from tablectl.rules.walls import LAYERS, SIDES
 from tablectl.tables import Table
 
 CYCLES = ("1-9m", "1-9p", "1-9s", "z1-4", "z5-7")
@@ -53,12 +53,13 @@ CYCLES = ("1-9m", "1-9p", "1-9s", "z1-4", "z5-7")
 Section = TypeVar("Section")
 
 
-def parse(content: bytes, file: str, values_of: Callable[[str], dict[str, Any] | None]) -> RuleSet | Title:
+def parse(content: bytes, file: str, read: Read) -> RuleSet | Title:
     """Read a rule file; `file` is its name, told in errors and equal to the id.
 
-    `values_of` gives the values of the file that this one names as its base.
+    `read` gives the content of the file that this one names as its base.
     """
-    top = Table.parse(content, file, "rules")
+    top = layered(content, file, read)
+    top.has("base")
     rule_id = top.text("id")
     if f"{rule_id}.toml" != file:
         raise TablectlError("rules.wrong_id", file=file, id=rule_id)
@@ -66,15 +67,9 @@ def parse(content: bytes, file: str, values_of: Callable[[str], dict[str, Any] |
         title = Title(rule_id, *_who(top), _section(top, "reason", _names))
         top.close()
         return title
-    if top.has("base"):
-        base = top.text("base")
-        if base == rule_id or (below := values_of(base)) is None:
-            raise TablectlError("rules.no_base", file=file, line=top.line("base"), base=base)
-        top = top.replaced(laid_over(tomllib.loads(content.decode()), below))
-        top.has("base")
     names, source = _who(top)
     rule = RuleSet(
-        id=top.text("id"),
+        id=rule_id,
         names=names,
         source=source,
         tiles=_section(top, "tiles", _tiles),
@@ -102,26 +97,6 @@ def parse(content: bytes, file: str, values_of: Callable[[str], dict[str, Any] |
     return rule
 
 
-def laid_over(values: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file says over what its base says, section by section, key by key.
-
-    A reason of the base goes where the file itself gives the value that it explains.
-    """
-    merged = {**below, **values}
-    for name in values.keys() & below.keys():
-        if isinstance(values[name], dict) and isinstance(below[name], dict):
-            merged[name] = {**below[name], **values[name]}
-    inherited = below.get("unstated", {})
-    kept = {path: why for path, why in inherited.items() if not _says(values, path)}
-    merged["unstated"] = kept | values.get("unstated", {})
-    return merged
-
-
-def _says(values: dict[str, Any], path: str) -> bool:
-    first, _, rest = path.partition(".")
-    return first in values and (not rest or (isinstance(values[first], dict) and _says(values[first], rest)))
-
-
 def _who(top: Table) -> tuple[Names, Source]:
     return _section(top, "names", _names), _section(top, "source", _source)
 
@@ -137,7 +112,8 @@ def _unstated(table: Table, top: Table) -> tuple[Unstated, ...]:
     entries = []
     for path, why in table.pairs().items():
         if (chosen := top.at(path)) is None:
-            raise TablectlError("rules.unstated_path", file=table.file, path=path)
+            file, line = table.place(path)
+            raise TablectlError("rules.unstated_path", file=file, line=line, path=path)
         entries.append(Unstated(path, json.dumps(chosen, ensure_ascii=False, default=str), why))
     return tuple(entries)
 
@@ -152,8 +128,9 @@ def _source(table: Table) -> Source:
 
 def _duties(table: Table) -> Duties:
     return Duties(
-        table.number("forced_win_last", 0) if table.has("forced_win_last") else 0,
+        table.number("forced_win_last", 1) if table.has("forced_win_last") else 0,
         table.number("end_if_kong_players", 1, SIDES) if table.has("end_if_kong_players") else 0,
+        table.number("max_kongs", 1) if table.has("max_kongs") else 0,
     )
 
 
@@ -175,6 +152,9 @@ class _Half(StrEnum):
 
 
 def _wild(table: Table) -> Wild:
+    for key in ("fixed", "cycles"):
+        for text in table.texts(key) if table.has(key) else ():
+            read_kinds(text, _where(table, key))
     return Wild(
         of=table.numbers("of", 0, 8) if table.has("of") else (),
         fixed=table.texts("fixed") if table.has("fixed") else (),
@@ -212,12 +192,19 @@ def _match(table: Table) -> MatchLength:
 
 
 def _tiles(table: Table) -> TileSet:
-    where = f"{table.file} [{table.path('set')}]"
+    also = table.texts("flowers_also") if table.has("flowers_also") else ()
     return TileSet(
-        composition(table.texts("set"), where),
+        composition(table.texts("set"), _where(table, "set")),
         table.number("in_play", 1),
         table.number("left_in_drum", 0) if table.has("left_in_drum") else 0,
+        tuple(kind for text in also for kind in read_kinds(text, _where(table, "flowers_also"))),
     )
+
+
+def _where(table: Table, key: str) -> str:
+    """Return the place of a key for the error that a notation in it makes."""
+    file, line = table.place(key)
+    return f"{file}:{line} [{table.path(key)}]"
 
 
 def _players(table: Table) -> tuple[int, ...]:
@@ -308,7 +295,7 @@ def _check_course(rule: RuleSet, file: str) -> None:
         raise TablectlError("rules.missing_told", file=file, status=rule.status)
     if rule.wild.of and not (rule.indicator and rule.indicator.use is Use.WILD):
         raise TablectlError("rules.wild_of_nothing", file=file)
-    for text in (*rule.wild.cycles, *rule.wild.fixed):
-        read_kinds(text, f"{file} [wild]")
-    if isinstance(at := rule.indicator and rule.indicator.at, int) and at > (rule.total - rule.dealt):
-        raise TablectlError("rules.indicator_far", file=file, n=at, undealt=rule.total - rule.dealt)
+    if rule.indicator and isinstance(at := rule.indicator.at, int):
+        undealt, tiles = rule.total - rule.dealt, len(LAYERS) if rule.indicator.lies is Lies.TAIL_STACK else 1
+        if at * tiles > undealt:
+            raise TablectlError("rules.indicator_far", file=file, n=at, undealt=undealt)

@@ -1,20 +1,18 @@
 """The rule sets of the package, found by their ids."""
 
-import tomllib
-from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tablectl.errors import TablectlError
 from tablectl.rules import gears, rulefile
 from tablectl.rules.model import RuleSet, Title
 
-__all__ = ["RuleSet", "Title", "available", "listed", "load", "load_any", "parse"]
+__all__ = ["RuleSet", "Title", "available", "listed", "load", "load_any", "nearest", "parse"]
 
 DATA = Path(__file__).parent / "data"
 _GEARS_LIKE = "gb136"  # the common dice of the mainland
+MOST_NEAR = 6
 
 
 @cache
@@ -43,10 +41,7 @@ def numbered() -> tuple[str, ...]:
 @cache
 def load(rule_id: str) -> RuleSet:
     """Return the rule set of that id."""
-    found = load_any(rule_id)
-    if isinstance(found, Title):
-        raise TablectlError("rules.title_only", id=rule_id)
-    return found
+    return _playable(load_any(rule_id))
 
 
 @cache
@@ -54,31 +49,39 @@ def load_any(rule_id: str) -> RuleSet | Title:
     """Return the rule set of that id, or what a source tells of one that cannot be played."""
     if rule_id.startswith(gears.PREFIX):
         return gears.as_rule(rule_id, load(_GEARS_LIKE))
-    if rule_id not in (known := listed()):
-        raise TablectlError("rules.unknown_rule", id=rule_id, known=nearest(rule_id, known))
+    if rule_id not in listed():
+        if near := nearest(rule_id):
+            raise TablectlError("rules.unknown_rule", id=rule_id, nearest=", ".join(near))
+        raise TablectlError("rules.unlike_rule", id=rule_id)
     file = DATA / f"{rule_id}.toml"
-    return rulefile.parse(file.read_bytes(), file.name, _values)
+    return rulefile.parse(file.read_bytes(), file.name, _content)
 
 
 def parse(content: bytes, file: str) -> RuleSet:
     """Read the file of a rule set that can be played; `file` is its name, told in errors."""
-    found = rulefile.parse(content, file, _values)
+    return _playable(rulefile.parse(content, file, _content))
+
+
+def nearest(written: str) -> tuple[str, ...]:
+    """Return the ids that are most like what was written, which may be a name in either language."""
+    called: dict[str, list[str]] = {}
+    for rule_id in listed():
+        names = load_any(rule_id).names
+        for name in {rule_id, names.en.lower(), names.zh.lower()}:
+            called.setdefault(name, []).append(rule_id)
+    asked = written.strip().lower()
+    like = sorted((name for name in called if len(asked) > 1 and asked in name), key=len)
+    like += get_close_matches(asked, called, MOST_NEAR, 0.5)
+    return tuple(dict.fromkeys(rule_id for name in like for rule_id in called[name]))[:MOST_NEAR]
+
+
+def _playable(found: RuleSet | Title) -> RuleSet:
     if isinstance(found, Title):
         raise TablectlError("rules.title_only", id=found.id)
     return found
 
 
-def nearest(rule_id: str, known: Iterable[str]) -> str:
-    """Return the ids that look most like one that is not there; all of them where none does."""
-    like = get_close_matches(rule_id, known, 6, 0.5) or [k for k in known if rule_id and rule_id in k]
-    return ", ".join(like or known)
-
-
-def _values(rule_id: str) -> dict[str, Any] | None:
-    """Return what a file says, with what its base says below it; None where there is no such file."""
-    file = DATA / f"{rule_id}.toml"
-    if file.name not in {each.name for each in DATA.glob("*.toml")}:
-        return None
-    values = tomllib.loads(file.read_text(encoding="utf-8"))
-    below = _values(values["base"]) if "base" in values else None
-    return rulefile.laid_over(values, below) if below else values
+def _content(rule_id: str) -> bytes | None:
+    """Return the content of the file that another one names as its base, None where there is no such file."""
+    known = {file.stem: file for file in DATA.glob("*.toml")}
+    return known[rule_id].read_bytes() if rule_id in known else None

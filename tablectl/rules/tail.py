@@ -13,15 +13,21 @@ from tablectl.rules.walls import Place
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The undealt tiles of a hand that is played to its end; together they are all of them, each once.
+    """The undealt tiles of a hand that is played to its end: live, replacements, left, indicators, each once.
 
-    `indicators` are turned and taken by nobody; one that is drawn as the last tile is the last of `live`.
+    `turned` lie face up: `indicators`, which nobody takes, or one that is drawn as the last of `live`.
     """
 
     live: tuple[Place, ...]
     replacements: tuple[Place, ...]
     left: tuple[Place, ...]
-    indicators: tuple[Place, ...] = ()
+    turned: tuple[Place, ...] = ()
+    drawn_last: bool = False
+
+    @property
+    def indicators(self) -> tuple[Place, ...]:
+        """Return the turned tiles that nobody takes."""
+        return () if self.drawn_last else self.turned
 
 
 def rest(rule: RuleSet, dealt: Deal, kongs: int = 0, flowers: int = 0, throws: Sequence[Throw] = ()) -> Rest:
@@ -29,6 +35,8 @@ def rest(rule: RuleSet, dealt: Deal, kongs: int = 0, flowers: int = 0, throws: S
 
     `throws` are wanted where the dice say which tile is the indicator.
     """
+    if 0 < (most := rule.duties.max_kongs) < kongs:
+        raise TablectlError("rules.max_kongs", id=rule.id, kongs=kongs, most=most)
     turned = indicators(rule, dealt, kongs, throws)
     tail = [place for place in dealt.tail if place not in turned]
     taken = kongs * (rule.tail.kong is From.TAIL) + flowers * (rule.tail.flower is From.TAIL)
@@ -39,10 +47,11 @@ def rest(rule: RuleSet, dealt: Deal, kongs: int = 0, flowers: int = 0, throws: S
     replacements = tuple(tail[:taken])
     gone = {*replacements, *turned}
     remaining = [place for place in dealt.undealt if place not in gone]
-    last = turned if rule.indicator and rule.indicator.drawn is Drawn.LAST else ()
+    drawn_last = rule.indicator is not None and rule.indicator.drawn is Drawn.LAST
     # A kong may move the line past the next tile: then nothing is live, and what lies there stays.
     line = max(len(remaining) - max(0, _kept(rule, kongs, taken) - _counted(rule, turned)), 0)
-    return Rest((*remaining[:line], *last), replacements, tuple(remaining[line:]), () if last else turned)
+    live = (*remaining[:line], *(turned if drawn_last else ()))
+    return Rest(live, replacements, tuple(remaining[line:]), turned, drawn_last)
 
 
 def _counted(rule: RuleSet, turned: tuple[Place, ...]) -> int:

@@ -39,8 +39,8 @@ def legend(view: View) -> list[Row]:
         rows.append(Row(_replaced(view.lang), said("replaced", n=len(view.after.replacements))))
     if view.after.left:
         rows.append(Row(_left, said("left", n=len(view.after.left))))
-    if view.indicator:
-        rows.append(Row(_indicator, said("indicator")))
+    if view.after.turned:
+        rows.append(Row(_indicator, said("drawn_last" if view.after.drawn_last else "indicator")))
     return [*rows, Row(_stack, said("layers"))]
 
 

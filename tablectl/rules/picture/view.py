@@ -23,7 +23,6 @@ class View:
     dealt: Deal | None = None
     grabs: tuple[Grab, ...] = ()
     after: Rest | None = None
-    indicator: Place | None = None
 
     def seat(self, from_dealer: int) -> int:
         """Return the machine seat of one that is counted from the dealer."""
@@ -68,7 +67,7 @@ class View:
             return "wall"
         if place in self.taken_by:
             return "dealt"
-        if place == self.indicator:
+        if place in self.after.turned:
             return "indicator"
         if place in self.after.replacements:
             return "replacement"
