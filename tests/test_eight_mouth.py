@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 from helpers import (
     S,
     api,
@@ -28,7 +29,7 @@ from wire_bench import BareHand, bench, messages_of
 
 from firmware_protocol import messages as m
 from sim.board import Board
-from sim.lab import campaign, campaign_hand
+from sim.lab import campaign, campaign_hand, figures, figures_table
 from sim.lab.campaign_hand import RULES, run_hand
 from sim.lab.campaign_plan import faults_of
 from sim.lab.rig import Rig, RigOptions
@@ -524,3 +525,38 @@ def test_an_unfinished_box_does_not_fill_one_mouth_at_the_cost_of_another_for_ev
     truth = {s.name: len(s.store) + len(s.mouth.slot) + len(s.mouth.belt) for s in r.table.machine.sides}
     ordered = dict(zip(truth, (*SERVED_136, 13, 13, 13, 13), strict=True))
     assert {name: str(ordered[name] - have) for name, have in truth.items() if have < ordered[name]} == lacks
+
+
+# --- the commands -------------------------------------------------------------------------------------------
+
+
+def test_the_campaign_of_another_table_is_not_that_of_four_mouths(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, played = CliRunner().invoke, []
+    begin = SimTable.__init__
+
+    def note(table: SimTable, options: TableOptions, boot_id: int = 1) -> None:
+        played.append(options.model.table)
+        begin(table, options, boot_id)
+
+    monkeypatch.setattr(SimTable, "__init__", note)
+    told = run(campaign.main, ["--hands", "1", "--seed", "3", "--model", "eight-mouth", "--lang", "en"])
+    assert told.exit_code == 0
+    assert "1 hands passed" in told.output
+    assert set(played) == {"eight-mouth"}
+
+
+@pytest.mark.parametrize(("lang", "word"), [("en", "cannot be used"), ("zh", "不能使用")])
+def test_a_model_that_is_not_there_is_a_wrong_question(
+    lang: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = CliRunner().invoke(campaign.main, ["--model", "nine-mouth", "--lang", lang])
+    assert told.exit_code == 2
+    assert word in told.output
+    assert figures.main(["--model", "nine-mouth", "--lang", lang]) == 2
+    assert word in capsys.readouterr().err
+
+
+def test_a_wash_of_eight_mouths_is_not_timed_without_its_hands() -> None:
+    (figure,) = figures_table.washes(1, EIGHT)
+    mouth = next(a.value for a in figure.against if a.name == "mouth")
+    assert 0 < mouth < figure.value, "no wash is faster than its slowest mouth"

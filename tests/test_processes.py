@@ -69,8 +69,9 @@ def test_the_demo_does_not_take_the_daemons_word_for_the_walls() -> None:
     from tablectl.cli.demo_story import Story
 
     tiles = [list(range(34 * n, 34 * n + 34)) for n in range(4)]
-    hand = {"back": "A", "walls": tiles, "stacks": [17] * 4}
-    story = Story("riichi", breaks=[{"wall": 0, "stack": 6}], truth={"hands": [hand], "violations": []})
+    hand = {"back": "A", "walls": tiles, "stacks": [17] * 4, "served": []}
+    story = Story("riichi", ["S1", "S2", "S3", "S4"], breaks=[{"wall": 0, "stack": 6}])
+    story.truth = {"hands": [hand], "violations": []}
     assert story.good
     short = {**hand, "walls": [tiles[0][:33], *tiles[1:]]}
     double = {**hand, "walls": [[*tiles[0][:33], 135], *tiles[1:]]}
@@ -82,6 +83,36 @@ def test_the_demo_does_not_take_the_daemons_word_for_the_walls() -> None:
     assert not story.good
 
 
+def test_the_demo_does_not_take_the_daemons_word_for_the_hands() -> None:
+    from tablectl.cli.demo_story import Story
+
+    numbers = iter(range(136))
+    walls = [[next(numbers) for _ in range(n)] for n in (20, 20, 22, 22)]
+    served = [[next(numbers) for _ in range(13)] for _ in range(4)]
+    hand = {"back": "A", "walls": walls, "stacks": [10, 10, 11, 11], "served": served}
+    mouths = [f"{kind}{n}" for kind in "SH" for n in (1, 2, 3, 4)]
+    story = Story("riichi", mouths, breaks=[{"wall": 0, "stack": 1, "hand": 13}])
+    story.truth = {"hands": [hand], "violations": []}
+    assert story.good
+    short = {**hand, "served": [served[0][:12], *served[1:]]}
+    double = {**hand, "served": [[*served[0][:12], walls[0][0]], *served[1:]]}
+    none = {**hand, "served": []}
+    for wrong in (short, double, none):
+        story.truth = {"hands": [wrong], "violations": []}
+        assert not story.good
+
+
+def test_the_demo_of_an_eight_mouth_table_does_not_end_without_hands_and_walls() -> None:
+    status, told, said = demo("--table", "eight-mouth", "--speed", "20")
+    assert status == 0, said
+    assert told["tiles_total"] == 136
+    assert told["stacks_per_side"] == [10, 10, 11, 11]
+    assert told["dice"] == []
+    assert told["break"] == {"wall": 0, "stack": 1}
+    assert "hands served, 13 tiles each" in said
+    assert "All walls stand as the rule wants them." in said
+
+
 def test_the_demo_plays_more_than_one_hand_with_both_sets() -> None:
     status, told, said = demo("--hands", "3", "--speed", "20", "--rule", "sc_tcy", "--seed", "7")
     assert status == 0, said
@@ -90,7 +121,12 @@ def test_the_demo_plays_more_than_one_hand_with_both_sets() -> None:
 
 
 def test_bad_options_of_the_demo_are_not_played() -> None:
-    for options in (["--rule", "chess"], ["--fault", "magic:stacker.S3"], ["--fault", "disconnected:roof"]):
+    for options in (
+        ["--rule", "chess"],
+        ["--table", "nine-mouth"],
+        ["--fault", "magic:stacker.S3"],
+        ["--fault", "disconnected:roof"],
+    ):
         done = subprocess.run(
             [sys.executable, "-m", "tablectl", "demo", "--json", *options],
             capture_output=True,

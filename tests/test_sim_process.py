@@ -192,10 +192,23 @@ def test_a_model_of_ones_own_is_used(tmp_path: Path) -> None:
         assert "places" in control("truth")
 
 
-@pytest.mark.parametrize("walls", ["34", "34,34,34", "34,34,34,many", "34,34,34,-1", ""])
-def test_walls_that_no_table_has_are_not_given_to_the_players(walls: str, tmp_path: Path) -> None:
+def test_a_table_that_serves_hands_is_not_another_program(tmp_path: Path) -> None:
+    with sim(tmp_path, "--table", "eight-mouth", "--repair", "20,20,22,22,13,13,13,13") as control:
+        assert {f"store.{kind}{n}" for kind in "SH" for n in (1, 2, 3, 4)} <= set(control("truth")["places"])
+        assert "H3" in control("faults")["jam"]["parts"]
+
+
+@pytest.mark.parametrize(
+    ("walls", "table"),
+    [
+        *((walls, "four-mouth") for walls in ("34", "34,34,34", "34,34,34,many", "34,34,34,-1", "")),
+        ("34,34,34,34", "eight-mouth"),
+    ],
+)
+def test_walls_that_no_table_has_are_not_given_to_the_players(walls: str, table: str, tmp_path: Path) -> None:
+    pty = str(tmp_path / "tty")
     done = subprocess.run(
-        [sys.executable, "-m", "sim", "--pty", str(tmp_path / "tty"), f"--repair={walls}"],
+        [sys.executable, "-m", "sim", "--pty", pty, "--table", table, f"--repair={walls}"],
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,

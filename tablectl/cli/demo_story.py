@@ -64,10 +64,9 @@ class Story:
         hands = self.truth.get("hands", [])
         piles = [[*hand["walls"], *hand["served"]] for hand in hands]
         once = all(len({t for pile in each for t in pile}) == rule.total for each in piles)
-        stood = bool(hands) and all(
-            (list(map(len, hand["walls"])), list(map(len, hand["served"]))) == (walls, served)
-            for hand in hands
-        )
+        brought = [[list(map(len, hand[what])) for what in ("walls", "served")] for hand in hands]
+        stood = bool(hands) and all(each == [walls, served] for each in brought)
+        stood = stood and all(stacks == [-(-tiles // 2) for tiles in walls] for stacks in self.walls)
         opened = len(self.breaks) == len(hands)
         return stood and once and opened and not self.faults and not self.truth["violations"]
 

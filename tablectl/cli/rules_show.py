@@ -189,12 +189,11 @@ def _by_side(walls: Sequence[int], lang: str) -> str:
 def _served(rule: RuleSet, lang: str) -> str:
     if (served := rule.served) is None:
         return TEXTS("rule_page.served.no", lang)
-    return sentences(
-        lang,
-        (
+    told = (
         TEXTS("rule_page.served.hands", lang, hand=served.hand, sides=_by_side(served.tiles, lang)),
         TEXTS(f"rule_page.served.{served.start}", lang, stack=served.passed + 1),
     )
+    return sentences(lang, told)
 
 
 def _deal(rule: RuleSet, lang: str) -> str:
