@@ -148,7 +148,9 @@ HONEST = {
     Kind.DAEMON: run_of(Kind.DAEMON, START, kept=True),
     Kind.SIMULATOR: run_of(Kind.SIMULATOR, FAULT, *states("washing", "fault", "unhomed")),
     Kind.UNPLUG: run_of(Kind.UNPLUG, FAULT, *states("washing", "fault", "unhomed")),
-    Kind.RESET: run_of(Kind.RESET, ("fault", {"code": "E11"}), *states("washing", "fault", "unhomed")),
+    Kind.RESET: run_of(
+        Kind.RESET, ("fault", {"code": "E11", "values": {}}), *states("washing", "fault", "unhomed")
+    ),
     Kind.LIRCD: replace(run_of(Kind.LIRCD), entries=journal(*FIRST, *states("washing", "probing", "rest"))),
 }
 DAEMON, UNPLUG, LIRCD = HONEST[Kind.DAEMON], HONEST[Kind.UNPLUG], HONEST[Kind.LIRCD]

@@ -15,6 +15,7 @@ import pytest
 from helpers import STACKS, TILES
 from processes import Receiver, Table, capture_words, lircd, wait_for
 
+from firmware_protocol.pace import DISK_S
 from tablectl.journal import reader
 from tablectl.journal.chain import first_broken
 
@@ -329,9 +330,9 @@ def test_a_slow_disk_is_not_called_dead_because_the_clock_is_fast(tmp_path: Path
     with table.sim() as control, table.daemon():
         home(table, control)
         with closing(sqlite3.connect(table.journal)) as other:
-            other.execute("BEGIN IMMEDIATE")  # nothing can be written: 2 s are 40 s of table time
+            other.execute("BEGIN IMMEDIATE")  # nothing can be written
             table.api.call("POST", "/v1/press", {"intent": "START"})
-            time.sleep(2)
+            time.sleep(DISK_S + 1)  # the clock has stood, then gone on: 1 s is 20 s of table time
             assert table.api.state() == "opening"
             other.rollback()
         wait_for(lambda: table.api.state() == "open", "the console")

@@ -1,6 +1,5 @@
 """The processes of one run of a kill campaign: what is started, killed, started again and asked."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 from sim.lab.kills_plan import HANDS, PLAY_US, Kind, Plan
 from sim.lab.lircd import lircd
 from sim.lab.processes import DEADLINE_S, Control, Table
+from tablectl import trace
 from tablectl.journal import reader
 from tablectl.journal.chain import Entry
 
@@ -109,9 +109,7 @@ class Bench:
         return tuple(_losses(self._trace)) if self._trace.exists() else ()
 
 
-def _losses(trace: Path) -> Iterator[str]:
-    with trace.open(encoding="utf-8") as stream:
-        calls = [call for line in stream if isinstance(call := json.loads(line), list)]  # no head, no end
-        for _, core, event, _ in calls:
-            if core == "remote" and event["$"] == "Lost":
-                yield event["why"]
+def _losses(file: Path) -> Iterator[str]:
+    with file.open(encoding="utf-8") as stream:
+        _, calls = trace.read(stream, file.name)
+        yield from (c.event["why"] for c in calls if c.core == "remote" and c.event["$"] == "Lost")

@@ -18,11 +18,11 @@ MOVES = {
     "closing": ("console",),
     "raising": ("lift",),
     "washing": ("drum", "conveyor", "stacker"),
-    "probing": ("drum", "conveyor", "stacker"),
-    "diagnosing": ("drum", "conveyor", "stacker"),
+    "probing": ("conveyor",),  # the drum turns on
+    "diagnosing": ("conveyor",),
     "add_opening": ("conveyor", "console"),
     "add_closing": ("console",),
-    "giving_up": ("conveyor", "stacker", "lift"),
+    "giving_up": ("conveyor", "lift"),
 }
 _BARRED = ("unhomed", "fault", "stopped")
 _SILENT = ("E12", "E13")  # the computer was silent; a scaled clock says it in its own words
@@ -84,7 +84,7 @@ def expected(kind: Kind) -> frozenset[str]:
 
 def codes(entries: Iterable[Entry]) -> tuple[str, ...]:
     """Return the codes of the faults in a journal, in order."""
-    return tuple(json.loads(e.data)["code"] for e in entries if e.kind == "fault")
+    return tuple(code for code, _ in _faults(entries))
 
 
 def state_at(entries: Iterable[Entry], number: int) -> str:
@@ -136,11 +136,13 @@ def unwritten(executed: Sequence[str], entries: Iterable[Entry]) -> str | None:
 
 
 def _codes(seen: Seen) -> Iterator[Wrong]:
-    for code in codes(e for e in seen.entries if e.id <= seen.struck):
-        yield Wrong("code_before", {"code": code})
-    for code in codes(after(seen)):
-        if code not in expected(seen.plan.kind):
-            yield Wrong("code", {"code": code, "expected": " ".join(sorted(expected(seen.plan.kind))) or "-"})
+    for code, detail in _faults(e for e in seen.entries if e.id <= seen.struck):
+        yield Wrong("code_before", {"code": code, "detail": detail})
+    meant = expected(seen.plan.kind)
+    for code, detail in _faults(after(seen)):
+        if code not in meant:
+            values = {"code": code, "detail": detail, "expected": " ".join(sorted(meant)) or "-"}
+            yield Wrong("code", values)
 
 
 def _noticed(seen: Seen) -> Iterator[Wrong]:
@@ -215,6 +217,14 @@ def _table(seen: Seen) -> Iterator[Wrong]:
 def after(seen: Seen) -> list[Entry]:
     """Return the journal's entries since the strike."""
     return [e for e in seen.entries if e.id > seen.struck]
+
+
+def _faults(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+    """Yield the code of each fault and what was said of it."""
+    for entry in entries:
+        if entry.kind == "fault":
+            data = json.loads(entry.data)
+            yield data["code"], " ".join(map(str, data["values"].values())) or "-"
 
 
 def _states(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
