@@ -61,7 +61,7 @@ def test_a_choice_during_a_wash_does_not_change_that_wash() -> None:
         ("vietnamese176", "refuse.rule_does_not_fit"),
         ("gear_1", "rules.no_gear"),
         ("gear_x", "rules.no_gear"),
-        ("chess", "rules.unknown_rule"),
+        ("chess", "rules.unlike_rule"),
         ("paper", "rules.title_only"),
     ],
 )
