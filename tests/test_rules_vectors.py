@@ -97,6 +97,24 @@ def test_what_people_do_is_not_something_else_than_on_paper(
     assert failure is None, str(failure)
 
 
+@pytest.mark.parametrize(
+    ("rule_id", "held", "absent"),
+    [
+        ("korean", "9m 9p z7 f5 f8", "1s 9s f1 f4"),  # no bamboo, no seasons
+        ("sanma", "1m 9m 2p 8s", "2m 5m 8m f1"),  # no 2-8 of characters
+        ("hefei", "2m 8p 2s", "1m 9p 1s z1"),  # 2-8 only
+        ("singapore", "a1 a4 f8", "a5 j1 f9"),
+        ("vietnamese160", "f16 j1", "a1"),
+        ("malaysian3", "1p 9p z1 z7", "1m 9s"),
+        ("sc_tcy", "1m 9p 9s", "z1 z5 f1"),
+    ],
+)
+def test_no_tile_is_built_into_walls_that_a_rule_leaves_out(rule_id: str, held: str, absent: str) -> None:
+    tiles = load(rule_id).tiles.composition
+    assert [kind for kind in held.split() if not tiles.count(kind)] == []
+    assert [kind for kind in absent.split() if tiles.count(kind)] == []
+
+
 # --- the runner ---------------------------------------------------------------------------------------------
 
 
