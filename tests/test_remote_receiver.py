@@ -215,7 +215,8 @@ def test_a_repeat_on_one_input_never_holds_the_key_of_another() -> None:
 
 
 def test_the_built_in_keymap_reaches_everything_the_table_can_do() -> None:
-    assert set(DEFAULT.keys.values()) == set(Intent)
+    # Its 21 keys have no room for digits: a remote that has them has a keymap of its own.
+    assert set(DEFAULT.keys.values()) == {i for i in Intent if not i.startswith("DIGIT_")}
     assert DEFAULT.keys[0x45] is Intent.START
     assert builtin() == ("default",)
 

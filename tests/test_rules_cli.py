@@ -102,6 +102,7 @@ def test_no_rule_set_is_left_out_of_the_list(lang: str) -> None:
     head, *lines = told("list", lang=lang).splitlines()
     blank = lines.index("")
     assert [line.split()[0] for line in lines[:blank]] == list(RULES)
+    assert [line.split()[1] for line in lines[:blank]] == [str(n) for n in range(1, len(RULES) + 1)]
     assert len(head.split()) >= 7
     for line, rule_id in zip(lines, RULES, strict=False):
         assert getattr(load(rule_id).names, lang) in line

@@ -25,11 +25,11 @@ from tablectl.rules.deal import deal, opening
 from tablectl.rules.grabs import grabs
 from tablectl.rules.model import RuleSet, Title
 from tablectl.rules.picture import View, draw
-from tablectl.rules.ruleset import listed, load, load_any
+from tablectl.rules.ruleset import listed, load, load_any, numbered
 from tablectl.rules.tail import rest
 from tablectl.texts import TEXTS
 
-_COLUMNS = ("id", "status", "tiles", "players", "stacks", "hand", "name")
+_COLUMNS = ("id", "number", "status", "tiles", "players", "stacks", "hand", "name")
 
 
 @click.group("rules", help=text("help.rules"))
@@ -43,17 +43,27 @@ def rules_list(lang: str, as_json: bool) -> None:
     """List the rule sets."""
     every = [load_any(rule_id) for rule_id in listed()]
     if as_json:
-        _print_json([facts(found, lang) for found in every])
+        _print_json([{**facts(found, lang), "number": number(found.id)} for found in every])
         return
     rows = [[TEXTS(f"rule_page.column.{name}", lang) for name in _COLUMNS]]
     for rule in every:
         if isinstance(rule, RuleSet):
             status = TEXTS(f"rule_page.in_list.{rule.status}", lang)
-            told = {**facts(rule, lang), "status": status, "stacks": "/".join(stacks_of(rule))}
+            told = {
+                **facts(rule, lang),
+                "number": number(rule.id),
+                "status": status,
+                "stacks": "/".join(stacks_of(rule)),
+            }
             rows.append([str(told[name]) for name in _COLUMNS])
     titles = [each for each in every if isinstance(each, Title)]
     reasons = [[title.id, of(title.names, lang), of(title.reason, lang)] for title in titles]
     click.echo("\n".join([*aligned(rows), "", TEXTS("rule_page.titles", lang), *aligned(reasons)]))
+
+
+def number(rule_id: str) -> int | None:
+    """Return the number that chooses a rule set with digit keys; None of a mere title."""
+    return numbered().index(rule_id) + 1 if rule_id in numbered() else None
 
 
 @command("rules show")
