@@ -90,6 +90,8 @@ def test_a_backup_that_was_restored_does_not_hide_what_is_written_to_it(
     written(path, *keys(4))
     with following(path, "--last=2") as log:
         assert log.ids(2) == [8, 9]
+        written(path, *keys(1))
+        assert log.ids(1) == [10], "it follows now, and no longer reads what was there"
         restore(backup, path)
         written(path, ("start", {}), *keys(7))
         assert log.ids(8) == list(range(6, 14)), "not what the backup and the screen have in common"
