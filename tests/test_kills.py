@@ -75,7 +75,7 @@ def test_every_key_of_the_remote_is_in_lircds_configuration() -> None:
     # What a mode2 recording of a public NEC remote's START gives in lircd's own order of bits.
     assert "KEY_START           0xA25D" in configuration()
     assert "pre_data       0x00FF" in configuration()
-    assert configuration().count("    KEY_") == 15
+    assert configuration().count("    KEY_") == 18
 
 
 # --- what may be told ---------------------------------------------------------------------------------------

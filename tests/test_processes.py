@@ -265,7 +265,7 @@ def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
 
-    with table.sim("--hands=1", "--play-s=600"), table.daemon():
+    with table.sim("--hands=0"), table.daemon():
         early = tablectl("hand", "--draw")
         assert (early.returncode, early.stderr) == (1, "No hand is ended: no walls stand.\n")
         chosen = tablectl("gear", "26")
@@ -284,14 +284,15 @@ def test_rule_gear_and_hand_do_not_lie(tmp_path: Path) -> None:
         unfit = tablectl("rule", "vietnamese176", "--lang", "zh")
         assert unfit.returncode == 1
         assert "需要 22 墩" in unfit.stderr
+        for target, body in (("/v1/rule", {}), ("/v1/rule", {"gear": "x"}), ("/v1/hand", {"wins": 3})):
+            assert table.api.call("POST", target, body)[0] == 400
+    with table.sim("--hands=1", "--play-s=600"), table.daemon():
         wait_for(lambda: table.api.status()["standing"], "standing walls")
         told = tablectl("hand", "--winner", "S2", "--from", "S4")
         assert told.returncode == 0, told.stderr
         assert told.stdout == "Match: East round, deal 2, repeat 0; hand 2 is dealt by S2.\n"
         assert tablectl("hand", "--draw").returncode == 1
         assert "hand 2 is dealt by S2" in tablectl("status").stdout
-        for target, body in (("/v1/rule", {}), ("/v1/rule", {"gear": "x"}), ("/v1/hand", {"wins": 3})):
-            assert table.api.call("POST", target, body)[0] == 400
     hands = [json.loads(e.data) for e in reader.read(table.journal, "hand")]
     assert [h["wins"] for h in hands] == [[{"winners": [1], "discarder": 3}]]
     assert hands[0]["source"] == f"local:{os.getuid()}"
